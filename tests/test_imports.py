@@ -13,7 +13,7 @@ MODULES = sorted(OURS.rglob("*.py"))
 # What both planes have in common and neither may take from the other.
 SHARED = (
     *("trunkline.limits", "trunkline.addresses", "trunkline.log_form"),
-    *("trunkline.names", "trunkline.permissions", "trunkline.private_files"),
+    *("trunkline.names", "trunkline.permissions", "trunkline.prices", "trunkline.private_files"),
 )
 # What each part may import of this project, besides itself.
 MAY: dict[str, tuple[str, ...]] = {

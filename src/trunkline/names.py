@@ -18,6 +18,7 @@ CONTROL: Final = (
     *("open_myagent", "send_llm_message", "default_model", "fallback_model", "local_machine"),
     *("vm_command", "node_roots", "node_workspace", "machines", "fence"),
     *("embeddings_url", "embeddings_model", "embeddings_key"),
+    "prices",
 )
 """The settings of the control plane, as its file names them."""
 NODE: Final = (
@@ -34,6 +35,7 @@ TOOLS: Final = frozenset(
     (
         *("bash", "code_execution", "read_file", "write_file", "edit_file", "list_files"),
         *("search_files", "web_search", "web_fetch", "memory_search", "memory_write"),
+        *("bash_output", "bash_stop", "apply_patch", "glob", "todo_write"),
         *("read_skill_file", "ask_user", "delegate"),
     )
 )

@@ -15,9 +15,10 @@ from trunkline.control.log.log import Batch, Log, SessionLog
 from trunkline.control.log.segments import Segment
 from trunkline.control.machines import traits
 from trunkline.control.machines.core import MachineCore
+from trunkline.control.machines.hosted import Hosted, Place
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.shell import Shell
-from trunkline.control.machines.telling import Hosted, Place, Telling
+from trunkline.control.machines.telling import Telling
 from trunkline.control.sessions import notes
 from trunkline.control.sessions import state as states
 from trunkline.control.sessions.core import SessionCore

@@ -31,6 +31,10 @@ Tools = Annotated[list[str] | None, typer.Option("--tool", help="A tool it may u
 Confirm = Annotated[
     str | None, typer.Option(help="Which tools ask first: never, dangerous or always.")
 ]
+Mode = Annotated[
+    str | None,
+    typer.Option("--mode", help="Instead of --confirm: plan, ask, accept_edits or free."),
+]
 Runtime = Annotated[str | None, typer.Option(help="semigraph, openclaw, claude-code or acp.")]
 
 Acp = Annotated[
@@ -56,6 +60,7 @@ async def _agent(
     max_tokens: MaxTokens = None,
     tools: Tools = None,
     confirm: Confirm = None,
+    mode: Mode = None,
     runtime: Runtime = None,
     acp: Acp = None,
     workspace: Workspace = None,
@@ -68,6 +73,7 @@ async def _agent(
         max_tokens=max_tokens,
         tools=tools or None,
         confirm=confirm,
+        permission_mode=mode,
         runtime_type=runtime,
         acp=acp_of(acp),
         workspace=workspace,

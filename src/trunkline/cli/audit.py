@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trunkline.cli.output import CommandFailed, Record, Rows
+from trunkline.cli.output import CommandFailed, Json, Record, Rows
 from trunkline.cli.remote import Limit, collect, group, remote
 
 if TYPE_CHECKING:
@@ -52,7 +52,46 @@ async def usage(
     by: Annotated[str, typer.Option(help="model, user, session, agent or day.")] = "model",
     since: Annotated[int | None, typer.Option(min=0, help="Unix time in ms.")] = None,
     until: Annotated[int | None, typer.Option(min=0, help="Unix time in ms.")] = None,
+    session: Annotated[str | None, typer.Option(help="Only of this session.")] = None,
 ) -> Rows:
-    """Sum up what models were used."""
-    found = await client.get("usage", group_by=by, since=since, until=until)
-    return Rows(found["items"], ("key", "calls", "tokens_in", "tokens_out", "latency_ms_avg"))
+    """Sum up what models were used, and what that cost as far as prices are known."""
+    found = await client.get("usage", group_by=by, since=since, until=until, session_id=session)
+    items = found["items"]
+    shown = [_used(by, one) for one in items]
+    if len(items) > 1:
+        shown.append(_used(by, _total(items)))
+    return Rows(shown, (by, *_USED), is_table=True, raw=items)
+
+
+_USED = ("calls", "tokens in", "tokens out", "seconds", "cost")
+_SUMMED = ("calls", "tokens_in", "tokens_out", "unpriced_calls")
+
+
+def _total(items: list[Json]) -> Json:
+    total: Json = {name: sum(one[name] for one in items) for name in _SUMMED}
+    costs = [one["cost"] for one in items if one["cost"]]
+    if costs:
+        amount = sum(one["amount"] for one in costs)
+        total["cost"] = {"amount": amount, "currency": costs[0]["currency"]}
+    return {"key": "total", **total}
+
+
+def _used(by: str, item: Json) -> Json:
+    latency_ms = item.get("latency_ms_avg")
+    return {
+        by: item["key"],
+        "calls": item["calls"],
+        "tokens in": item["tokens_in"],
+        "tokens out": item["tokens_out"],
+        "seconds": None if latency_ms is None else round(latency_ms / 1000, 1),
+        "cost": _cost(item),
+    }
+
+
+def _cost(item: Json) -> str | None:
+    """Without what nobody knows the price of, which is said."""
+    cost, unpriced = item.get("cost"), item.get("unpriced_calls", 0)
+    if not cost:
+        return None
+    amount = f"{cost['amount']:.4f} {cost['currency']}"
+    return f"{amount} (and {unpriced} calls of unknown price)" if unpriced else amount

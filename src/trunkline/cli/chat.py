@@ -16,7 +16,8 @@ import click
 import typer
 
 from trunkline.cli import session_work
-from trunkline.cli.agents import Acp, Workspace, acp_of
+from trunkline.cli.agents import Acp, Mode, Workspace, acp_of
+from trunkline.cli.forks import FromTurn, forked
 from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.output import CommandFailed
 from trunkline.cli.remote import (
@@ -29,6 +30,7 @@ from trunkline.cli.remote import (
     find_server,
     given,
 )
+from trunkline.cli.typing import typed
 from trunkline.log_form import one_line
 
 if TYPE_CHECKING:
@@ -47,6 +49,10 @@ def add_to(app: typer.Typer) -> None:
 def chat(
     message: Annotated[str | None, typer.Argument(help="One message; without it, a chat.")] = None,
     session: Annotated[str | None, typer.Option(help="Go on with this session.")] = None,
+    fork: Annotated[
+        str | None, typer.Option(help="Go on with a copy of this session.", metavar="SESSION")
+    ] = None,
+    from_turn: FromTurn = None,
     agent: Annotated[str | None, typer.Option(help="Id of an agent, for a new session.")] = None,
     model: Annotated[
         str | None, typer.Option(help="Model for a new session; demo and local need no key.")
@@ -57,6 +63,7 @@ def chat(
     workspace: Workspace = None,
     cwd: session_work.Cwd = None,
     worktree: session_work.Worktree = False,
+    mode: Mode = None,
     file: Annotated[
         list[Path] | None,
         typer.Option(exists=True, dir_okay=False, help="A picture or file for the message."),
@@ -69,8 +76,9 @@ def chat(
 ) -> None:
     """Talk to a session: streams the answer, shows tools, asks for approvals.
 
-    Ctrl-C cancels the running answer; a second one, or one at the prompt, leaves. The session
-    stays and can be taken up again with --session. /compact shortens what the model reads of it.
+    What you type while it answers reaches it at its next step. Ctrl-C cancels the running answer;
+    a second one, or one at the prompt, leaves. The session stays and can be taken up again with
+    --session, or from an earlier turn on with --fork. /compact shortens what the model reads of it.
     """
     from trunkline.cli.conversation import Conversation
     from trunkline.client import Client
@@ -83,8 +91,12 @@ def chat(
         message = sys.stdin.read().strip()
         if not message:
             raise CommandFailed("no message on stdin")
+    if fork is not None and (session is not None or agent or model or runtime or machine):
+        raise typer.BadParameter("a copy has the agent, settings and machine of its session")
+    if from_turn is not None and fork is None:
+        raise typer.BadParameter("--from-turn needs --fork")
     folder = session_work.folder_of(cwd, workspace)
-    if session is not None and (folder is not None or worktree):
+    if (session or fork) is not None and (folder is not None or worktree):
         raise typer.BadParameter("the folder is chosen when a session is made")
     new = given(
         agent_id=agent,
@@ -92,6 +104,7 @@ def chat(
         runtime_type=runtime,
         workspace=folder,
         worktree=worktree or None,
+        permission_mode=mode,
     )
     where = find_server(url, token, data, os.environ)
     show = _json_line if as_json else _printer(is_here=cwd is not None)
@@ -100,6 +113,9 @@ def chat(
         talk: Conversation | None = None
         try:
             runner.run(check_server(client, where))
+            if fork is not None:
+                session = runner.run(forked(client, fork, from_turn))["id"]
+                typer.echo(f"session {session}", err=True)
             found = runner.run(_open(client, session, machine, new))
             talk = Conversation(client, found, show, partial(ask, found.id))
             if follow:
@@ -151,7 +167,7 @@ def _converse(runner: asyncio.Runner, talk: "Conversation") -> None:
 
 
 async def _turn(talk: "Conversation", message: str, files: Sequence[Path] = ()) -> bool:
-    return await _interruptible(talk, talk.turn(message, files))
+    return await _interruptible(talk, _typing(talk, message, files))
 
 
 async def _interruptible(talk: "Conversation", work: Coroutine[Any, Any, bool]) -> bool:
@@ -174,6 +190,12 @@ async def _interruptible(talk: "Conversation", work: Coroutine[Any, Any, bool]) 
     finally:
         loop.remove_signal_handler(signal.SIGINT)
         await asyncio.gather(*cancelling)
+
+
+async def _typing(talk: "Conversation", message: str, files: Sequence[Path]) -> bool:
+    """What is typed while it runs is said to the turn."""
+    with typed(talk.steer):
+        return await talk.turn(message, files)
 
 
 async def cancel(talk: "Conversation") -> None:
@@ -223,7 +245,8 @@ def ask(session_id: str, event: "Event") -> "Answer | None":
             return Answer(False) if typer.confirm(f"{CUT} Deny it?", err=True) else None
         if _wants_text(event):
             return Answer(True, typer.prompt("your answer", err=True))
-        return _allowed(f"{summary(event.data)} [y/N/always]")
+        lasts = "session/always" if event.data.get("rule") else "session"
+        return _allowed(f"{summary(event.data)} [y/N/{lasts}, or n and why]")
     except (typer.Abort, KeyboardInterrupt):
         return Answer(False)
     finally:
@@ -234,13 +257,17 @@ def _allowed(asked: str) -> "Answer":
     from trunkline.cli.conversation import Answer
 
     while True:
-        said = typer.prompt(asked, default="", show_default=False, err=True).strip().lower()
-        if said in ("", "n", "no"):
-            return Answer(False)
-        if said in ("y", "yes"):
-            return Answer(True)
-        if said in ("a", "always"):
-            return Answer(True, scope="always")
+        text = typer.prompt(asked, default="", show_default=False, err=True).strip()
+        said, _, reason = text.partition(" ")
+        match said.lower():
+            case "" | "n" | "no":
+                return Answer(False, reason=reason.strip() or None)
+            case "y" | "yes" if not reason:
+                return Answer(True)
+            case "s" | "session" if not reason:
+                return Answer(True, scope="session")
+            case "a" | "always" if not reason:
+                return Answer(True, scope="always")
 
 
 def _show_whole(text: str) -> None:

@@ -18,6 +18,7 @@ from trunkline.cli import (
     node,
     people,
     resources,
+    rules,
     serve,
     sessions,
 )
@@ -65,6 +66,7 @@ for _group in (
     resources.mcp,
     resources.memories,
     people.orgs,
+    rules.app,
     sessions.app,
     resources.skills,
     people.tokens,

@@ -8,7 +8,7 @@ import json
 import sys
 import unicodedata
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import typer
@@ -16,6 +16,8 @@ import typer
 from trunkline.log_form import one_line
 
 Json = dict[str, Any]
+
+PIPE_CHARS = 200  # as wide as a table may be where no terminal says how wide it is
 
 
 class CommandFailed(Exception):
@@ -27,6 +29,10 @@ class Rows(msgspec.Struct):
 
     items: list[Json]
     columns: tuple[str, ...]
+    is_table: bool = False
+    """With headers also in a pipe: it is for people, and programs take the JSON."""
+    raw: list[Json] | None = None
+    """For JSON, where `items` were made for people."""
 
 
 class Record(msgspec.Struct):
@@ -63,7 +69,7 @@ def show(shown: Shown, *, as_json: bool) -> None:
         _show_record(shown.item)
         if shown.hint:
             typer.echo(one_line(shown.hint))
-    elif sys.stdout.isatty():
+    elif shown.is_table or sys.stdout.isatty():
         _show_table(shown)
     else:
         for item in shown.items:
@@ -72,7 +78,7 @@ def show(shown: Shown, *, as_json: bool) -> None:
 
 def _show_json(shown: Shown) -> None:
     if isinstance(shown, Rows):
-        value: Any = shown.items
+        value: Any = shown.items if shown.raw is None else shown.raw
     else:
         value = {"done": shown.text} if isinstance(shown, Done) else shown.item
     typer.echo(json.dumps(value, indent=2, ensure_ascii=not _is_utf8()))
@@ -102,10 +108,16 @@ def _show_table(rows: Rows) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in rows.columns:
         # An id is copied from here into the next command: it is never cut.
-        table.add_column(name, no_wrap=name.endswith("id"), overflow="fold")
+        is_number = rows.items and all(_is_number(item.get(name)) for item in rows.items)
+        justify: Literal["left", "right"] = "right" if is_number else "left"
+        table.add_column(name, justify=justify, no_wrap=name.endswith("id"), overflow="fold")
     for item in rows.items:
         table.add_row(*(Text(cell(name, item.get(name))) for name in rows.columns))
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else PIPE_CHARS).print(table)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def plain(text: str) -> str:

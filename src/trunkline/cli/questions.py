@@ -46,6 +46,8 @@ def question(data: dict[str, Any]) -> str:
     options = data.get("options")
     if isinstance(options, list) and options:
         lines += ["  options:", *(f"    - {plain(_text(one))}" for one in options)]
+    if isinstance(data.get("rule"), str):
+        lines.append(f"  always would mean: allow {plain(data['rule'])}")
     if is_cut(data):
         lines.append(f"  {CUT}")
     return "\n".join(lines)

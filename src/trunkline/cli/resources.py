@@ -122,6 +122,10 @@ async def add_server(
     command: Annotated[str | None, typer.Option(help="A local server's program.")] = None,
     arg: Annotated[list[str] | None, typer.Option(help="Its arguments; repeatable.")] = None,
     timeout_s: Annotated[float | None, typer.Option(help="Limit of one call.")] = None,
+    trust_hints: Annotated[
+        bool,
+        typer.Option("--trust-hints", help="What it says only reads asks nobody."),
+    ] = False,
     shared: Annotated[bool, typer.Option("--shared", help="For the whole organisation.")] = False,
 ) -> Record:
     """Add a remote MCP server (--server) or a local one (--command)."""
@@ -135,6 +139,7 @@ async def add_server(
         command=command,
         args=arg or None,
         timeout_s=timeout_s,
+        trust_hints=trust_hints or None,
         shared=shared or None,
     )
     return Record(await client.post("mcp-servers", body=body))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trunkline.cli import adopting, session_work
+from trunkline.cli import adopting, forks, session_work
 from trunkline.cli.agents import Acp, Workspace, acp_of
 from trunkline.cli.machines import MachineName, id_of_machine
 from trunkline.cli.output import Done, Record, Rows
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 app = group("session", "Sessions.")
 adopting.add_to(app)
 session_work.add_to(app)
+forks.add_to(app)
 
 
 @remote(app, "list", example="trunkline session list --status active")

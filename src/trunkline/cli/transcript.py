@@ -126,6 +126,10 @@ class Transcript:
                 )
             case "file_created":
                 return self._line(f"{who}file: {_short(data.get('path', data.get('name')))}", "36")
+            case "file_changed" if data.get("change") != "created":
+                counts = f"+{_short(data.get('additions'))} -{_short(data.get('deletions'))}"
+                what = f"{_short(data.get('change'))}: {_short(data.get('path'))} {counts}"
+                return self._line(f"{who}{what}", "36")
             case "plan":
                 plan = data.get("content", data.get("steps"))
                 return self._line(f"{who}plan: {_short(plan)}", "36")
@@ -134,6 +138,10 @@ class Transcript:
             case "session_status":
                 status = _status(data)
                 return self._line(status, "33") if status else ""
+            case "user_message" if "steers" in data:
+                return self._line(f"↳ {_text(data.get('content'))} (for the next step)", "2")
+            case "steer_missed":
+                return self._line("↳ that turn has ended: it is a turn of its own now", "2")
             case "user_message":
                 return self._line(f"> {_text(data.get('content'))}", "1")
             case "resync":

@@ -45,14 +45,19 @@ class Sessions:
         metadata: Json | None = None,
         client_message_id: str | None = None,
         attachment_ids: Sequence[str] = (),
+        when_busy: str | None = None,
     ) -> str:
-        """The id of the turn. A message whose response was lost is sent again for some seconds,
-        which has no effect with the same `client_message_id`."""
+        """The id of the turn. `when_busy`: what becomes of it while another turn runs, `queue`,
+        `steer` (then it is that turn's id, where that can be done) or `replace`. A message whose
+        response was lost is sent again for some seconds, which has no effect with the same
+        `client_message_id`."""
         body: Json = {"message": message, "client_message_id": client_message_id or str(uuid4())}
         if metadata is not None:
             body["metadata"] = metadata
         if attachment_ids:
             body["attachment_ids"] = list(attachment_ids)
+        if when_busy is not None:
+            body["when_busy"] = when_busy
         path = ("sessions", session_id, "messages")
         clock = asyncio.get_running_loop().time
         deadline = clock() + self._http.timeout_s  # for all attempts together

@@ -49,6 +49,7 @@ from trunkline.control.sessions.ruling import Ruling
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.shown import Shown
 from trunkline.control.sessions.starting import Starting
+from trunkline.control.sessions.transcript import Transcripts
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.sessions.work import Work
 from trunkline.control.settings import Settings
@@ -93,6 +94,7 @@ class Core:
         heads = AuditHeads(heads_file(settings))
         self.services = Services(store, keys, settings, clock, tuning, heads)
         self.log = Log(segments, clock, tuning)
+        self.services.methods.offer("get_conversation", Transcripts(self.log).asked)
         self.projection = Projection(
             SqlRows(store, self.services.audit), self.log, self.tasks, tuning
         )
@@ -151,7 +153,7 @@ class Core:
             clock,
         )
         self.ruling = Ruling(self.services.rules, self.machines, self.tasks)
-        histories = Histories(
+        self.histories = Histories(
             self.sessions,
             self.session_records,
             self.machines,
@@ -163,13 +165,13 @@ class Core:
             self.sessions,
             self.session_records,
             Foreign(self.queries),
-            histories,
+            self.histories,
             self.services,
             clock,
         )
+        self.forking = Forking(self.sessions, self.session_records, self.histories, self.log, clock)
         self.compacting = Compacting(self.sessions, self.machines, self.queries)
         self.work = Work(self.sessions, self.machines, self.queries, self.services)
-        self.forking = Forking(self.sessions, self.session_records, histories, self.log, clock)
         self.relay = Relay()
         self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refused_logins_max)
         self.refusals = Refusals(store, self.services.audit, self.tasks, clock, tuning.refusals_max)
@@ -206,6 +208,7 @@ class Core:
         """At the start, before anybody is let in: the records catch up with the log, and machines
         with open turns are watched, whether anybody asks or not."""
         await convert(self.store, self.log)
+        await self.histories.clear()
         for machine_id in await self.projection.recover():
             with contextlib.suppress(NotFound):  # it was removed
                 await self.machines.get(machine_id)

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from trunkline import limits, names
+from trunkline import limits, names, prices
 from trunkline.control.errors import InvalidRequest
 from trunkline.private_files import only_ours
 
@@ -65,6 +65,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Send `agent.llm_message` to MyAgent clients. Also set by `SEND_LLM_MESSAGE`."""
     default_model: str | None = None
     """The model of sessions that name none; by default one of a provider with a key."""
+    prices: str | None = None
+    """A JSON file with what models cost, over the table that comes with us."""
     fallback_model: str | None = None
     """The model that is asked when another one cannot answer."""
     embeddings_url: str | None = None
@@ -242,6 +244,11 @@ def _check(settings: Settings) -> None:
             settings.public_url is None or _is_base_url(settings.public_url)
         ),
     }
+    if settings.prices:
+        try:
+            prices.read(Path(settings.prices).expanduser())
+        except ValueError as error:
+            raise _refused(f"settings: prices: {error}") from error
     hosts_and_networks(settings.mcp_allowed_hosts)
     networks_of("trusted_proxies", settings.trusted_proxies)
     networks_of("metrics_allowed", settings.metrics_allowed)

@@ -108,7 +108,7 @@ class RequestFailed(_CodedError):
 
 class TurnError(_CodedError):
     """`code`: TURN_LIMIT, TURN_TIMEOUT, TOOLS_KEEP_FAILING, SESSION_STOPPED, TURN_QUEUE_FULL,
-    TURN_FAILED."""
+    DISK_FULL, TURN_FAILED."""
 
 
 class ModelError(ExecutionError):

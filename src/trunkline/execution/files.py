@@ -12,6 +12,7 @@ skip what is torn, and the control plane holds a snapshot.
 # ruff: noqa: PTH105, PTH108, PTH118, PTH119, PTH123
 
 import asyncio
+import errno
 import fcntl
 import itertools
 import os
@@ -98,12 +99,15 @@ def append(path: Path | str, data: bytes | str, bytes_max: int | None = None) ->
     raw = _bytes(data)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        if bytes_max is not None and os.fstat(handle).st_size + len(raw) > bytes_max:
+        before = os.fstat(handle).st_size
+        if bytes_max is not None and before + len(raw) > bytes_max:
             return False
         # A rest written by a second call could land behind another writer's data.
         if os.write(handle, raw) != len(raw):
+            os.ftruncate(handle, before)
             name = os.path.basename(path)
-            raise OSError(f"the disk took only a part of what was appended to {name}")
+            why = f"the disk took only a part of what was appended to {name}"
+            raise OSError(errno.ENOSPC, why)
     finally:
         os.close(handle)
     return True

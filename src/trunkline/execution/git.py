@@ -7,20 +7,21 @@ Where its refs have to change, hooks and monitors are switched off by name.
 
 import asyncio
 import os
-import shutil
 import signal
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from trunkline import limits
+from trunkline.execution.beneath import open_beneath
 from trunkline.execution.errors import ExecutionError
 from trunkline.execution.process.programs import children
 
 GIT_S_MAX = 15.0  # of one command; whoever asked over a line waits 20 s
 GIT_OUTPUT_BYTES_MAX = 64 * limits.MIB
+INDEX_BYTES_MAX = 128 * limits.MIB
 CHANGED_BYTES_MAX = 256 * limits.MIB  # in files that differ from the commit they began with
 
 _CHUNK_BYTES = 64 * 1024
@@ -184,17 +185,39 @@ class View:
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.pathsep.join(map(str, objects)),
         }
 
-    async def git(self, *arguments: str, index: Path | None = None, **options: object) -> Output:
-        """`index`: another one than the view's own."""
+    async def git(
+        self, *arguments: str, index: Path | None = None, cwd: Path | None = None, **options: Any
+    ) -> Output:
+        """`index`: another one than the view's own. `cwd`: where names of files begin."""
         env = {**self._env, "GIT_INDEX_FILE": str(index)} if index else self._env
-        return await git(*arguments, cwd=self.tree, env=env, **options)  # type: ignore[arg-type]
+        return await git(*arguments, cwd=cwd or self.tree, env=env, **options)
 
-    async def changed(self) -> list[str]:
+    async def changed(self, within: Path | None = None) -> list[str]:
         """Files that are not as the index has them: changed, new or gone. Ignored ones are not
-        looked at."""
-        found = await self.git("ls-files", "-z", "--modified", "--others", "--exclude-standard")
-        names = found.out.decode(errors="surrogateescape").split("\0")
-        return sorted(set(filter(None, names)))
+        looked at. `within` a folder of the tree, from where they are named."""
+        wanted = ("--modified", "--others", "--exclude-standard")
+        return _names(await self.git("ls-files", "-z", *wanted, cwd=within))
+
+    async def indexed(self, within: Path, names: Sequence[str]) -> list[str]:
+        """Those of these files that the index has."""
+        found = await self.git("ls-files", "-z", "--cached", "--", *names, cwd=within)
+        return _names(found)
+
+    async def contents(
+        self, within: Path, names: Sequence[str], bytes_max: int
+    ) -> dict[str, bytes]:
+        """As the index has them. Raises GitFailed where that is more than `bytes_max`."""
+        asked = "".join(f":./{name}\n" for name in names).encode(errors="surrogateescape")
+        options: dict[str, Any] = {"given": asked, "bytes_max": bytes_max, "cwd": within}
+        rest = (await self.git("cat-file", "--batch", **options)).out
+        found: dict[str, bytes] = {}
+        for name in names:
+            head, _, rest = rest.partition(b"\n")
+            words = head.split()
+            if len(words) == 3 and words[1] == b"blob":
+                size = int(words[2])
+                found[name], rest = rest[:size], rest[size + 1 :]
+        return found
 
     async def written(self) -> str:
         """All files that are not ignored, as a tree of git's; its id. Raises GitFailed where too
@@ -210,6 +233,11 @@ class View:
         return (await self.git("write-tree")).text
 
 
+def _names(output: Output) -> list[str]:
+    names = output.out.decode(errors="surrogateescape").split("\0")
+    return sorted(set(filter(None, names)))
+
+
 def _sizes(tree: Path, names: list[str]) -> int:
     total = 0
     for name in names:
@@ -218,30 +246,44 @@ def _sizes(tree: Path, names: list[str]) -> int:
     return total
 
 
-async def make_view(
-    folder: Path, tree: Path, repository: Repository, beside: View | None = None
+async def config_of(repository: Repository) -> str:
+    """For views of it: what its user chose, and nothing that runs."""
+    asked = ("config", "-z", "--get-regexp", _TAKEN_OVER)
+    where = {"GIT_DIR": str(repository.common)}
+    return _config((await git(*asked, cwd=repository.top, fine=(0, 1), env=where)).text)
+
+
+def make_view(
+    folder: Path, repository: Repository, config: str, beside: View | None = None
 ) -> View:
     """In `folder`, which is made. Its index is the repository's, so that what has not changed
     since is not read."""
     for name in ("objects", "refs", "info"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
-    where = {"GIT_DIR": str(repository.common)}
-    asked = ("config", "-z", "--get-regexp", _TAKEN_OVER)
-    chosen = await git(*asked, cwd=tree, fine=(0, 1), env=where)
-    (folder / "config").write_text(_config(chosen.text), encoding="utf-8")
-    copied = {one: folder / one.name for one in repository.own.glob("sharedindex.*")}
-    copied[repository.own / "index"] = folder / "index"
-    copied[repository.common / "info" / "exclude"] = folder / "info" / "exclude"
-    for source, target in copied.items():
-        with suppress(FileNotFoundError, IsADirectoryError):
-            shutil.copyfile(source, target)
+    (folder / "config").write_text(config, encoding="utf-8")
+    for source in (repository.own / "index", *repository.own.glob("sharedindex.*")):
+        _copy(repository.own, source.name, folder / source.name)
+    _copy(repository.common, "info/exclude", folder / "info" / "exclude")
     more = () if beside is None else (beside.objects,)
-    return View(folder, tree, repository.common / "objects", *more)
+    return View(folder, repository.top, repository.common / "objects", *more)
+
+
+def _copy(root: Path, name: str, target: Path) -> None:
+    """A plain file, with its time: git distrusts what was changed after its index was written."""
+    try:
+        handle, about = open_beneath(root, name)
+    except FileNotFoundError:
+        target.unlink(missing_ok=True)
+        return
+    with os.fdopen(handle, "rb") as source:
+        if about.st_size > INDEX_BYTES_MAX:
+            raise GitFailed(f"{name} has {about.st_size // limits.MIB} MiB")
+        target.write_bytes(source.read(INDEX_BYTES_MAX))
+    os.utime(target, ns=(about.st_atime_ns, about.st_mtime_ns))
 
 
 def _config(chosen: str) -> str:
-    """What was taken over, and nothing that runs."""
     lines = ["[core]", "\trepositoryformatversion = 1", "\tbare = false"]
     for entry in filter(None, chosen.split("\0")):
         name, _, value = entry.partition("\n")
@@ -252,9 +294,8 @@ def _config(chosen: str) -> str:
 
 
 @asynccontextmanager
-async def view_of(
-    tree: Path, repository: Repository, beside: View | None = None
-) -> AsyncIterator[View]:
+async def view_of(repository: Repository, beside: View | None = None) -> AsyncIterator[View]:
     """One that is gone afterwards."""
+    config = await config_of(repository)
     with tempfile.TemporaryDirectory(prefix="trunkline-git-") as folder:
-        yield await make_view(Path(folder), tree, repository, beside)
+        yield await asyncio.to_thread(make_view, Path(folder), repository, config, beside)

@@ -46,22 +46,27 @@ class Health:
         sessions_max: int,
         *,
         fence: Json | None = None,
+        semigraph: Callable[[], Json] = dict,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`sessions` counts them, those with a process and those without apart. `fence`: what
-        keeps them to their own place."""
+        keeps them to their own place. `semigraph`: what sessions of our own runtime may name."""
         self._catalog = catalog
         self._sessions = sessions
         self._sessions_max = sessions_max
         self._fence = {} if fence is None else {"fence": fence}
+        self._semigraph = semigraph
         self._sleep = sleep
         self._seen = self._picture(catalog.first())
 
     def report(self) -> Json:
         """Of this moment; costs nothing."""
+        details = self._seen["runtime_details"]
+        own = {**details["semigraph"], **self._semigraph()}
         return {
             **self._seen,
             **self._fence,
+            "runtime_details": {**details, "semigraph": own},
             "sessions": {**self._sessions(), "max": self._sessions_max},
             "degradation": {"without_line": {"works": list(WORKS), "degraded": DEGRADED}},
         }

@@ -24,6 +24,8 @@ from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import MACHINE
 from trunkline.execution.llm.local_server import LocalModelServer
+from trunkline.execution.llm.routes import Routes
+from trunkline.execution.orchestrator.settings import NAMES
 from trunkline.execution.process import family
 from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.process.fork_client import Spawner
@@ -71,6 +73,7 @@ class Node:
     ) -> None:
         self._settings = settings
         self._stop = stop
+        self._fence = fence
         self._home = home
         self._sockets = SocketFolder(home.run)
         self._models = LocalModelServer()
@@ -93,7 +96,7 @@ class Node:
         )
         library = Library(Path.home(), os.environ, roots)
         self._client = line_of(settings, home, library, self._refused)
-        worktrees = Worktrees(home.worktrees)
+        worktrees = Worktrees(home.worktrees, roots.contains)
         self._foreign = Answers(library, home)
         self._work = SessionAnswers(home, worktrees)
         self._client.answers(self._answer)
@@ -131,9 +134,16 @@ class Node:
             local=local,
             fence=fence.profile if fence is not None else lambda _start: None,
         )
+        self._models_offered: Json | None = None
         catalog = Catalog(runtimes, home, os.environ)
         told = fence.told() if fence is not None else None
-        self._health = Health(catalog, self._manager.counts, settings.sessions_max, fence=told)
+        self._health = Health(
+            catalog,
+            self._manager.counts,
+            settings.sessions_max,
+            fence=told,
+            semigraph=self._semigraph_knows,
+        )
         self._client.register_session(MACHINE, self._manager.handlers())
         self._client.active_sessions = self._manager.names
         self._client.open_turns = self._manager.turns
@@ -146,6 +156,8 @@ class Node:
         a foreign server does not want this machine."""
         beside: list[asyncio.Task[Any]] = []
         try:
+            if self._fence is not None:
+                await self._fence.proxy.open()
             await self._spawner.start()
             self._manager.find_left()
             beside = [
@@ -195,6 +207,8 @@ class Node:
         # The fork server ends whatever is still there, even if that took no notice of us.
         ending = (self._spawner.close(), self._models.stop(), self._openclaw.stop())
         await asyncio.gather(*ending, return_exceptions=True)
+        if self._fence is not None:
+            await self._fence.proxy.close()
         await self._end_strays()
         self._sockets.close()
 
@@ -202,7 +216,9 @@ class Node:
         keys = self._settings.api_keys | (init.get("api_keys") or {})
         logs.hide(keys.values())
         self._manager.initialized({**init, "api_keys": keys})
-        self._openclaw.rekey(keys, init.get("llm_config") or {})
+        config = init.get("llm_config") or {}
+        self._openclaw.rekey(keys, config)
+        self._models_offered = Routes(keys, config, os.environ).offered()
         try:
             self._home.write_config(
                 user_id=init.get("user_id") or self._settings.user_id,
@@ -213,6 +229,10 @@ class Node:
         except OSError as error:
             # It is there to be looked at; a full disk must not cost the line.
             _log.error("config.json cannot be written", problem=str(error))
+
+    def _semigraph_knows(self) -> Json:
+        models = {} if self._models_offered is None else {"models": self._models_offered}
+        return {"settings": NAMES, **models}
 
     async def _end_strays(self) -> None:
         """After a fork server's death: what it had kept is now below us, and ends."""

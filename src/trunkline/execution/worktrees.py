@@ -8,7 +8,7 @@ The user's working tree is changed as a whole or not at all.
 import asyncio
 import re
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from trunkline.execution.json_object import Json
 DIFF_BYTES_MAX = 4 * limits.MIB  # of a diff as it is shown
 DIFF_FILES_MAX = 2_000
 CONFLICTS_SHOWN_MAX = 20
+CHECKOUT_S_MAX = 120.0  # for the files of a whole repository
 
 _FOLDER = "tree"
 _RECORD = "worktree.json"
@@ -52,10 +53,12 @@ class Worktree(msgspec.Struct, kw_only=True):
 
 
 class Worktrees:
-    """Those of a machine's sessions. `folder` holds one folder each."""
+    """Those of a machine's sessions. `folder` holds one folder each. `allows` says of which folders
+    this machine's sessions may see the files: a folder's `.git` may name a repository elsewhere."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, allows: Callable[[Path], bool] = lambda _folder: True) -> None:
         self._folder = folder
+        self._allows = allows
         self._locks: dict[str, asyncio.Lock] = {}
 
     def known(self, session_id: str) -> Path | None:
@@ -86,6 +89,11 @@ class Worktrees:
         repository = await repository_of(folder)
         if repository is None:
             raise GitFailed(f"{str(folder)[:200]!r} is not in a git repository")
+        if not (self._allows(repository.top) and self._allows(repository.common)):
+            raise GitFailed(
+                f"its repository {str(repository.top)[:200]!r} is not below a folder that this"
+                " machine allows (`trunkline node --root`)"
+            )
         head = await git("rev-parse", "--verify", "HEAD^{commit}", cwd=folder, fine=(0, 128))
         if not _OBJECT.match(head.text):
             raise GitFailed("the repository has no commit yet: make a first one")
@@ -98,9 +106,13 @@ class Worktrees:
             branch=f"trunkline/{session_id}",
             within=_within(folder, repository.top),
         )
-        return await self._add(session_id, record, head.text)
+        works_in = await self._add(session_id, record, head.text)
+        self._save(session_id, record)
+        return works_in
 
     async def _add(self, session_id: str, record: Worktree, commit: str) -> Path:
+        """One that has no record yet: that is written when all of it is there."""
+        await self._clear(session_id, record)
         tree = self._tree(session_id)
         tree.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = ("worktree", "add", "--no-checkout", "-b", record.branch, str(tree), commit)
@@ -110,11 +122,20 @@ class Worktrees:
         async with self._view(session_id, record) as view:
             index = Path(record.own) / "index"
             await view.git("read-tree", commit, index=index)
-            await view.git("checkout-index", "--all", "-u", "--quiet", index=index)
+            written = ("checkout-index", "--all", "-u", "--quiet")
+            await view.git(*written, index=index, within_s=CHECKOUT_S_MAX)
         works_in = self._works_in(session_id, record)
         works_in.mkdir(parents=True, exist_ok=True)
-        self._save(session_id, record)
         return works_in
+
+    async def _clear(self, session_id: str, record: Worktree) -> None:
+        """What a daemon left that was killed while it made this."""
+        tree = self._tree(session_id)
+        for own in sorted((Path(record.common) / "worktrees").glob("*/gitdir")):
+            if own.read_text(errors="replace").strip() == str(tree / ".git"):
+                await self._remove(session_id, msgspec.structs.replace(record, own=str(own.parent)))
+                return
+        await asyncio.to_thread(shutil.rmtree, tree.parent, ignore_errors=True)
 
     async def diff(self, session_id: str) -> Json:
         """Everything that differs from where it began, committed or not. Raises RequestFailed."""
@@ -142,7 +163,7 @@ class Worktrees:
         async with self._at(session_id) as record:
             async with (
                 self._view(session_id, record) as view,
-                view_of(Path(record.repository), record.user, view) as users,
+                view_of(record.user, view) as users,
             ):
                 tree = await view.written()
                 patch = await _patch(users, record.base, tree)
@@ -201,6 +222,7 @@ class Worktrees:
                 ):
                     tree = await theirs.written()
                     await view.git("read-tree", "-m", "-u", head.text, tree)
+                self._save(target, copy)
             except GitFailed as error:
                 await self._remove(target, copy)
                 raise StartFailed(f"worktree: {error}", code="WORKSPACE_REFUSED") from error
@@ -237,6 +259,8 @@ class Worktrees:
             if record is None:
                 raise RequestFailed("NO_WORKTREE", "this session has no worktree")
             try:
+                if not _is_in_place(record):
+                    raise GitFailed(f"the repository {record.repository} is another one now")
                 yield record
             except GitFailed as error:
                 raise RequestFailed(error.code, error.message) from error
@@ -245,7 +269,7 @@ class Worktrees:
         self, session_id: str, record: Worktree, beside: View | None = None
     ) -> AbstractAsyncContextManager[View]:
         repository = Repository(self._tree(session_id), Path(record.own), Path(record.common))
-        return view_of(repository.top, repository, beside)
+        return view_of(repository, beside)
 
     def _lock(self, session_id: str) -> asyncio.Lock:
         return self._locks.setdefault(session_id, asyncio.Lock())
@@ -261,6 +285,12 @@ class Worktrees:
 
     def _save(self, session_id: str, record: Worktree) -> None:
         save_json(self._folder / session_id / _RECORD, record, "a session's worktree")
+
+
+def _is_in_place(record: Worktree) -> bool:
+    """Whoever can write above the repository may have put a link in its place."""
+    places = (Path(record.repository), Path(record.common))
+    return all(place.resolve() == place for place in places)
 
 
 def _within(folder: Path, top: Path) -> str:

@@ -239,6 +239,12 @@ async def test_what_models_cost_is_reported(world: World) -> None:
     world.model.script(Turn(text="Cheap.", tokens_in=123, tokens_out=45))
     async with await world.session(agent={"model": "gpt-counted"}) as talk:
         await talk.ask("How much?")
+        [used] = talk.events("usage")
+        assert "cost" not in used  # nobody knows what that model costs
+        world.model.script(Turn(text="Dear.", tokens_in=1_000_000, tokens_out=100_000))
+        await talk.user.ok("PATCH", f"/sessions/{talk.id}/config", {"model": "gpt-4o"})
+        await talk.ask("And now?")
+        assert talk.events("usage")[-1]["cost"] == {"amount": 3.5, "currency": "USD"}
 
     async def reported() -> list[dict[str, object]]:
         page = await world.user.ok("GET", "/usage?group_by=model")
@@ -247,6 +253,10 @@ async def test_what_models_cost_is_reported(world: World) -> None:
 
     [row] = await eventually(reported)
     assert (row["tokens_in"], row["tokens_out"]) == (123, 45)
+    assert (row["cost"], row["unpriced_calls"]) == (None, 1)
+    one = f"/usage?group_by=session&session_id={talk.id}"
+    [row] = (await world.user.ok("GET", one))["items"]
+    assert row["cost"] == {"amount": 3.5, "currency": "USD"}
 
 
 @pytest.mark.proves("004-4.10-no-fallback", "004-4.9-resolved-before-the-start")

@@ -1,5 +1,8 @@
 """Sessions in the user's own folders: chosen, refused, in worktrees; their files fetched."""
 
+import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +16,12 @@ from tests.support.eventually import eventually
 from tests.support.git import committed, git
 from tests.support.model_server import ModelServer, ToolUse, Turn
 from tests.support.node import Talk, World
+from tests.support.program import plain_environment
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 Json = dict[str, Any]
+PROGRAM = str(Path(sys.executable).parent / "trunkline")
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +141,78 @@ async def test_a_worktree_wants_a_repository(world: World, projects: Path) -> No
     assert "not in a git repository" in end["error"]
 
 
+async def test_what_commands_change_is_told_with_its_diff_and_listed(
+    world: World, projects: Path
+) -> None:
+    async with await world.session(workspace=str(projects / "site"), worktree=True) as talk:
+        code = {"code": "open('made.txt', 'w').write('by python')"}
+        first, _ = await did(
+            talk,
+            world,
+            bash(
+                "sed -i s/second/SECOND/ page.txt"
+                " && git -c user.name=A -c user.email=a@example.org commit -qam x"
+                " && git log --oneline && git config core.pager evil; true"
+            ),
+            Turn(tool_calls=[ToolUse(name="code_execution", arguments=code)]),
+        )
+        # It commits, in a fence that lets it write neither configuration nor hooks.
+        assert " x\n" in first["result"]
+        told = {one["path"]: one for one in talk.events("file_changed")}
+        assert told["page.txt"]["change"] == "modified"
+        assert "-second\n+SECOND" in told["page.txt"]["diff"]
+        assert told["made.txt"]["change"] == "created"
+        listed = (await world.user.ok("GET", f"/sessions/{talk.id}/files"))["files"]
+        assert {one["path"] for one in listed} == {"page.txt", "made.txt"}
+        status, _ = await world.user.call("POST", f"/sessions/{talk.id}/discard")
+        assert status == 200
+        assert (await world.user.ok("GET", f"/sessions/{talk.id}/diff"))["files"] == []
+
+
+async def trunkline(world: World, folder: Path, *command: str) -> tuple[int, str]:
+    env = plain_environment() | {
+        "TRUNKLINE_URL": world.control.url,
+        "TRUNKLINE_TOKEN": world.user.token,
+    }
+    program = await asyncio.create_subprocess_exec(
+        *(PROGRAM, *command),
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    out, _ = await program.communicate()
+    return program.returncode or 0, out.decode()
+
+
+async def test_a_person_works_in_the_folder_that_they_are_in(
+    world: World, projects: Path, tmp_path: Path
+) -> None:
+    site = projects / "site"
+    chat = ("chat", "--machine", world.node.machine_id, "--model", "gpt-scripted", "--cwd", ".")
+    world.model.script(Turn(text="Done."))
+    code, said = await trunkline(world, site, *chat, "--worktree", "Mend it.")
+    assert code == 0, said
+    session_id = said.split("session ", 1)[1].split()[0]
+    [session] = [
+        one for one in (await world.user.ok("GET", "/sessions"))["items"] if one["id"] == session_id
+    ]
+    assert session["session_config"]["workspace"] == str(site)
+    worktree = await world.user.ok("GET", f"/sessions/{session_id}/diff")
+    Path(worktree["folder"], "page.txt").write_text("mended\n")
+    assert "+mended" in (await trunkline(world, site, "session", "diff", session_id))[1]
+    code, said = await trunkline(world, site, "session", "apply", session_id)
+    assert (code, (site / "page.txt").read_text()) == (0, "mended\n"), said
+    git(site, "checkout", "-q", "page.txt")
+    code, said = await trunkline(world, site, "session", "discard", session_id)
+    assert (code, f"discarded the work on trunkline/{session_id}" in said) == (0, True)
+    code, said = await trunkline(world, tmp_path, *chat, "Hello?")
+    assert code == 1
+    assert "not below a folder that this machine allows" in said
+    assert "trunkline up --root FOLDER" in said
+
+
 async def test_what_a_session_made_can_be_fetched_and_nothing_else(
     world: World, projects: Path
 ) -> None:
@@ -167,6 +244,8 @@ async def test_what_a_session_made_can_be_fetched_and_nothing_else(
         for name in ("other.txt", "link.txt", "out", "..%2F..%2Fhome%2F.semibot%2Fconfig.json"):
             status, error = await world.user.call("GET", f"{path}/{name}")
             assert (status, error["error"]["code"]) == (404, "FILE_NOT_FOUND"), name
+        fetch = ("session", "files", talk.id, "out/page.html")
+        assert (await trunkline(world, plain, *fetch))[1] == page
         eve = await world.control.user("eve")
         status, error = await eve.call("GET", path)
         assert (status, error["error"]["code"]) == (404, "SESSION_NOT_FOUND")

@@ -95,6 +95,6 @@ async def test_a_session_that_is_refused_memory_is_that_sessions_error_alone(
         assert end["type"] == "execution_error"
         assert "memory" in end["error"].lower()
         if is_alive(process):
-            process.rlimit(resource.RLIMIT_DATA, (resource.RLIM_INFINITY,) * 2)
+            process.rlimit(resource.RLIMIT_DATA, (most, most))
         await others_go_on(world, other, kept, gates[0])
         await goes_on(world, victim, lost)

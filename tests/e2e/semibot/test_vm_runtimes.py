@@ -296,3 +296,29 @@ async def test_a_yeaft_page_gets_a_conversation_whatever_it_calls_its_provider(
     async with vm, web_of(user) as web:
         session = await web.create(agentId=machine_id, provider="claude-code")
         assert (await started(vm, session))["runtime_type"] == "semigraph"
+
+
+async def test_a_name_that_the_machine_is_known_not_to_know_is_refused(user: TestUser) -> None:
+    knows = {"settings": ["max_turns"], "models": {"providers": ["groq"], "any": False}}
+    own = {"usable": True, **knows}
+    health = {"runtimes": ["semigraph"], "runtime_details": {"semigraph": own}}
+    machine_id, vm = await machine(user, health)
+    async with vm:
+        for config, code, hint in (
+            ({"session_config": {"max_turn": 3}}, "UNKNOWN_FIELD", "did you mean 'max_turns'?"),
+            ({"agent_config": {"temprature": 1}}, "UNKNOWN_FIELD", "did you mean 'temperature'?"),
+            ({"agent_config": {"model": "gtp-4o"}}, "MODEL_NOT_FOUND", "did you mean 'gpt-4o'?"),
+            ({"session_config": {"model": "x/y"}}, "MODEL_NOT_FOUND", "set up: groq"),
+        ):
+            body = {"machine_id": machine_id, **config}
+            status, answer = await user.call("POST", "/sessions", body)
+            assert (status, answer["error"]["code"]) == (400, code), answer
+            assert hint in answer["error"]["message"]
+        assert (await user.ok("GET", "/sessions"))["items"] == []
+        # A key that is stored now counts now, whatever the machine said last.
+        stored = {"api_key": "k", "base_url": "https://x.example/v1"}
+        await user.ok("PUT", f"/users/{user.id}/credentials/x", stored)
+        await user.session(machine_id=machine_id, agent_config={"model": "x/y", "temperature": 1})
+    other_id, silent = await machine(user, {"runtimes": ["semigraph"]})
+    async with silent:
+        await user.session(machine_id=other_id, session_config={"max_turn": 3, "model": "gtp-4o"})

@@ -5,7 +5,9 @@ import os
 import pty
 import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -199,11 +201,78 @@ async def test_a_failed_turn_is_told_apart(desk: Desk) -> None:
 
 async def test_a_person_at_a_terminal_chats_allows_and_cancels(desk: Desk) -> None:
     """The program itself on a real terminal: prompt, question, Ctrl-C, end of input."""
+    async with terminal(desk, "chat") as (screen, process):
+        await screen.until("> ")
+        screen.type("first\n")
+        message = await desk.vm.expect("user_message")
+        session_id = message["session_id"]
+        await desk.vm.event(
+            session_id,
+            type="approval_request",
+            request_id="q",
+            tool_name="shell",
+            tool_input={"command": f"echo {'x' * 500}\necho \u202e && rm -r ."},
+        )
+        await screen.until("echo \\u202e && rm -r .")  # to its last character
+        await screen.until("allow shell? [y/N/always]")
+        screen.type("y\n")
+        await screen.until("allowed")
+        await desk.vm.text(session_id, "the answer")
+        await desk.finish(session_id)
+        await screen.until("the answer")
+        await screen.until("> ")
+        screen.type("second\n")
+        await desk.heard("second")
+        screen.type("\x03")
+        await desk.vm.expect("cancel")
+        await desk.vm.event(session_id, type="execution_complete", cancelled=True)
+        await screen.until("(cancelled)")
+        await screen.until("> ")
+        screen.type("\x04")
+        assert await process.wait() == 0
+
+
+async def test_what_is_typed_while_an_answer_runs_is_said_to_that_turn(control: Control) -> None:
+    user = await control.user()
+    vm = await user.vm("seq", "steer")
+    async with Client(control.url, user.token) as client:
+        desk = Desk(user, vm, client)
+        async with terminal(desk, "chat", "count") as (screen, process):
+            turn = (await vm.expect("user_message"))["data"]["turn_id"]
+            screen.type("faster\n")
+            steer = await vm.expect("steer")
+            assert (steer["data"]["message"], steer["data"]["steers"]) == ("faster", turn)
+            session_id, message_id = steer["session_id"], steer["data"]["message_id"]
+            await screen.until("↳ faster (for the next step)")
+            taken = {"type": "steer_taken", "turn_id": turn, "message_id": message_id}
+            await vm.event(session_id, 1, **taken)
+            screen.type("and louder\n")
+            late = (await told(vm, "steer", "and louder"))["data"]["message_id"]
+            await screen.until("↳ and louder (for the next step)")
+            await vm.event(session_id, 2, type="execution_complete", content="", turn_id=turn)
+            await screen.until("↳ that turn has ended: it is a turn of its own now")
+            again = await told(vm, "user_message", "and louder")
+            assert again["data"]["turn_id"] == late
+            await vm.event(session_id, 3, type="text_chunk", content="LOUD", turn_id=late)
+            await vm.event(session_id, 4, type="execution_complete", content="", turn_id=late)
+            await screen.until("LOUD")
+            assert await process.wait() == 0
+    await vm.drop()
+
+
+async def told(vm: ScriptedVm, kind: str, text: str) -> dict[str, Any]:
+    return await vm.expect(kind, lambda message: message["data"]["message"] == text)
+
+
+@asynccontextmanager
+async def terminal(
+    desk: Desk, *arguments: str
+) -> AsyncIterator[tuple["Screen", asyncio.subprocess.Process]]:
     program = Path(sys.executable).parent / "trunkline"
     leader, follower = pty.openpty()
     process = await asyncio.create_subprocess_exec(
         program,
-        *("chat", "--url", desk.client.http.url, "--token", desk.user.token),
+        *(*arguments, "--url", desk.client.http.url, "--token", desk.user.token),
         stdin=follower,
         stdout=follower,
         stderr=follower,
@@ -214,34 +283,7 @@ async def test_a_person_at_a_terminal_chats_allows_and_cancels(desk: Desk) -> No
     screen = Screen(leader)
     try:
         async with asyncio.timeout(BOUND_S):
-            await screen.until("> ")
-            screen.type("first\n")
-            message = await desk.vm.expect("user_message")
-            session_id = message["session_id"]
-            await desk.vm.event(
-                session_id,
-                type="approval_request",
-                request_id="q",
-                tool_name="shell",
-                tool_input={"command": f"echo {'x' * 500}\necho \u202e && rm -r ."},
-            )
-            await screen.until("echo \\u202e && rm -r .")  # to its last character
-            await screen.until("allow shell? [y/N/always]")
-            screen.type("y\n")
-            await screen.until("allowed")
-            await desk.vm.text(session_id, "the answer")
-            await desk.finish(session_id)
-            await screen.until("the answer")
-            await screen.until("> ")
-            screen.type("second\n")
-            await desk.heard("second")
-            screen.type("\x03")
-            await desk.vm.expect("cancel")
-            await desk.vm.event(session_id, type="execution_complete", cancelled=True)
-            await screen.until("(cancelled)")
-            await screen.until("> ")
-            screen.type("\x04")
-            assert await process.wait() == 0
+            yield screen, process
     finally:
         screen.close()
         if process.returncode is None:

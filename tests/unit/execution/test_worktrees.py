@@ -178,6 +178,35 @@ async def test_a_folder_without_a_repository_or_a_commit_is_refused(
         assert worktrees.known(SESSION) is None
 
 
+async def test_a_repository_that_the_machine_does_not_allow_is_not_copied(
+    repository: Path, tmp_path: Path
+) -> None:
+    """A folder may be a part of one, or only say that it is one."""
+    said = tmp_path / "said"
+    said.mkdir()
+    for folder in (repository / "src", said):
+        (said / ".git").write_text(f"gitdir: {repository / '.git'}\n")
+        worktrees = Worktrees(tmp_path / "worktrees", folder.__eq__)
+        with pytest.raises(StartFailed) as refused:
+            await worktrees.make(SESSION, folder)
+        assert "--root" in refused.value.message
+        assert "trunkline" not in git(repository, "branch")
+
+
+async def test_nothing_is_applied_to_what_a_link_leads_to(
+    worktrees: Worktrees, repository: Path, tmp_path: Path
+) -> None:
+    await work(worktrees, repository)
+    repository.rename(tmp_path / "moved")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    repository.symlink_to(elsewhere)
+    with pytest.raises(RequestFailed) as refused:
+        await worktrees.apply(SESSION)
+    assert refused.value.code == "GIT_FAILED"
+    assert list(elsewhere.iterdir()) == []
+
+
 async def test_no_program_that_a_repository_names_is_run(
     worktrees: Worktrees, repository: Path, tmp_path: Path
 ) -> None:

@@ -46,6 +46,16 @@ def test_pieces_of_text_count_from_zero_in_each_turn() -> None:
     assert [one["metadata"]["chunk_index"] for one in pieces] == [0, 1, 0]
 
 
+def test_what_is_said_to_a_turn_that_runs_begins_none() -> None:
+    piece = {"type": "text_chunk", "content": "x", "turn_id": "t1"}
+    steer = {**SAID, "turn_id": "t1", "steers": "t1", "message_id": "m1"}
+    missed = {"type": "steer_missed", "turn_id": "m1", "message_id": "m1", "steers": "t1"}
+    said, end = {**SAID, "turn_id": "t1"}, {**END, "turn_id": "t1"}
+    messages = shown(said, piece, steer, piece, end, missed, {**piece, "turn_id": "m1"})
+    pieces = [one for one in messages if one["event"] == "agent.partial_answer"]
+    assert [one["metadata"]["chunk_index"] for one in pieces] == [0, 1, 0]
+
+
 def test_pieces_of_two_turns_are_counted_apart() -> None:
     turns = [{"type": "text_chunk", "content": "x", "turn_id": name} for name in ("t1", "t2", "t1")]
     messages = shown(SAID, {**SAID, "turn_id": "t2"}, *turns)

@@ -191,6 +191,9 @@ class Seat(Listener):
         if event is None:
             return
         if event["type"] == "user_message":
+            if "steers" not in event:  # what is said to a turn that runs opens none
+                self._said(event)
+        elif event["type"] == "steer_missed":
             self._said(event)
         elif event["type"] == "approval_resolved":
             self._conversation.settled(self, event_id, event)

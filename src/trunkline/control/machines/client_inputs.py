@@ -8,7 +8,8 @@ from trunkline.control.machines.actions import (
     Send,
     Status,
 )
-from trunkline.control.machines.telling import ENDED, Place, Telling, rules_name
+from trunkline.control.machines.hosted import Place
+from trunkline.control.machines.telling import ENDED, Telling, rules_name
 from trunkline.control.sessions.core import SessionCore
 from trunkline.wire.commands import (
     MOVED,

@@ -17,7 +17,8 @@ from trunkline.control.machines.actions import (
     Status,
 )
 from trunkline.control.machines.client_inputs import ClientInputs
-from trunkline.control.machines.telling import ENDED, SILENCE_S, Hosted, Place
+from trunkline.control.machines.hosted import Hosted, Place
+from trunkline.control.machines.telling import ENDED, SILENCE_S
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
 from trunkline.control.sessions.core import RESTARTED, SILENT, UNKNOWN, SessionCore

@@ -19,8 +19,16 @@ ACP: Final = "acp"
 
 _RUNTIMES_MAX = 20
 _NAME_CHARS_MAX = 40
+_NAMES_MAX = 100
 _TEXT_CHARS_MAX = 500
 _LEVELS = 2  # runtimes, and the programs of one that has several
+
+
+class Models(msgspec.Struct, frozen=True):
+    """Whose models can be asked there. `any`: a server of models takes every name."""
+
+    providers: list[str]
+    any: bool = False
 
 
 class Runtime(msgspec.Struct, frozen=True):
@@ -33,6 +41,9 @@ class Runtime(msgspec.Struct, frozen=True):
     install: str | None = None
     """The command that helps, on the machine."""
     presets: dict[str, "Runtime"] | None = None
+    settings: list[str] | None = None
+    """The names that it reads of a session's configuration, where it says them all."""
+    models: Models | None = None
 
 
 Runtimes = dict[str, Runtime] | None
@@ -76,7 +87,23 @@ def _one(said: Json, levels: int) -> Runtime:
         reason=_text(said.get("reason")),
         install=_text(said.get("install")),
         presets=_many(said.get("presets"), levels - 1),
+        settings=_names(said.get("settings")),
+        models=_models(said.get("models")),
     )
+
+
+def _models(said: object) -> Models | None:
+    if not isinstance(said, dict) or (providers := _names(said.get("providers"))) is None:
+        return None
+    return Models(providers, said.get("any") is True)
+
+
+def _names(said: object) -> list[str] | None:
+    if not isinstance(said, list):
+        return None
+    return [
+        one for one in said[:_NAMES_MAX] if isinstance(one, str) and len(one) <= _NAME_CHARS_MAX
+    ]
 
 
 def _text(value: object) -> str | None:

@@ -5,8 +5,10 @@ Services know the store and each other, never a socket: the VM edge and the REST
 
 import asyncio
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trunkline import prices
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.services.audit import Audit
@@ -55,7 +57,11 @@ class Services:
         self.skills = Skills(store, clock, tuning.skill_bytes_per_org_max)
         self.evolutions = Evolutions(store, clock, self.skills)
         self.snapshots = Snapshots(store, clock, tuning.snapshot_bytes_per_user_max)
-        self.usage = Usage(store, clock)
+        own = prices.read(Path(settings.prices).expanduser()) if settings.prices else None
+        self.own_prices = own
+        """What the operator says that models cost; None: nothing."""
+        table = prices.built_in() if own is None else prices.over_built_in(own)
+        self.usage = Usage(store, clock, table)
         self.rules = Rules(store, clock)
         self.methods = Methods(self)
 

@@ -72,6 +72,7 @@ class Methods:
         self, services: "Services", *, timeout_s: float = limits.REQUEST_TIMEOUT_S
     ) -> None:
         self._services = services
+        self._timeout_s = timeout_s
         self.refused: Counter[str] = Counter()
         taken = {
             "usage_report": self._once(self._usage_report),
@@ -92,6 +93,10 @@ class Methods:
             "get_session": (_typed(self._get_session), timeout_s),
             **{name: (run, timeout_s) for name, run in taken.items()},
         }
+
+    def offer(self, name: str, run: Callable[..., Awaitable[Any]]) -> None:
+        """One more request, of a part that services do not know."""
+        self._requests[name] = (_typed(run), self._timeout_s)
 
     @property
     def names(self) -> list[str]:

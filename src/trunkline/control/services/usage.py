@@ -7,7 +7,7 @@ import datetime
 from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import ColumnElement, func, insert, select
+from sqlalchemy import ColumnElement, case, func, insert, select
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
@@ -20,10 +20,13 @@ from trunkline.control.services.idempotency import Once, always
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import sessions
 from trunkline.control.store.service_schema import usage
+from trunkline.prices import Cost, Prices
 
 GroupBy = Literal["model", "user", "session", "day", "agent"]
 _DAY_MS = 24 * 3600 * 1000
 _GROUPS_MAX = 10_000
+_COST_MAX = 1_000_000  # of one report
+_DOLLARS = "USD"
 
 
 class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,23 +36,29 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
     tokens_in: int
     tokens_out: int
     latency_ms: float | None = None
+    cost_usd: float | None = None
+    """Where the program below has said it itself."""
     details: dict[str, Any] = {}
 
 
 class UsageSum(msgspec.Struct, frozen=True):
-    """The usage of one group; `key` is null where its session or agent is gone."""
+    """The usage of one group; `key` is null where its session or agent is gone. `cost` is that of
+    the calls whose price is known; of `unpriced_calls` it is not."""
 
     key: str | None
     calls: int
     tokens_in: int
     tokens_out: int
     latency_ms_avg: float | None
+    cost: Cost | None
+    unpriced_calls: int
 
 
 class Usage:
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, prices: Prices) -> None:
         self._store = store
         self._clock = clock
+        self._prices = prices
 
     async def record(
         self,
@@ -65,11 +74,16 @@ class Usage:
         latency_ms = report.latency_ms
         if latency_ms is not None and not 0 <= latency_ms <= _DAY_MS:
             raise InvalidRequest("latency_ms must be between 0 and a day")
+        if report.cost_usd is not None and not 0 <= report.cost_usd <= _COST_MAX:
+            raise InvalidRequest(f"cost_usd must be between 0 and {_COST_MAX}")
         checked_text(report.model, "model", limits.NAME_CHARS_MAX)
         checked_object(report.details, "details", limits.METADATA_BYTES_MAX)
         owner = {"org_id": org_id, "user_id": user_id, "session_id": session_id}
         about = {"id": new_id(), "created_at": self._clock()}
-        row = {**msgspec.structs.asdict(report), **owner, **about}
+        cost = self._cost_of(report)
+        priced = {"cost": cost and cost.amount, "currency": cost and cost.currency}
+        row = {**msgspec.structs.asdict(report), **owner, **about, **priced}
+        del row["cost_usd"]
         async with self._store.write() as connection:
             await once(connection)
             await connection.execute(insert(usage).values(row))
@@ -80,6 +94,8 @@ class Usage:
         group_by: GroupBy = "model",
         since: int | None = None,
         until: int | None = None,
+        *,
+        session_id: str | None = None,
     ) -> list[UsageSum]:
         """Sums of what was reported in `since <= time < until` (Unix ms), largest first."""
         keys: dict[GroupBy, ColumnElement[Any]] = {
@@ -91,6 +107,7 @@ class Usage:
         }
         key = keys[group_by].label("key")
         total = func.sum(usage.c.tokens_in + usage.c.tokens_out)
+        is_priced = usage.c.currency == self._prices.currency
         query = (
             select(
                 key,
@@ -98,6 +115,8 @@ class Usage:
                 func.sum(usage.c.tokens_in),
                 func.sum(usage.c.tokens_out),
                 func.avg(usage.c.latency_ms),
+                func.sum(case((is_priced, usage.c.cost))),
+                func.count(case((is_priced, 1))),
             )
             .select_from(usage)
             .where(visible(who, usage.c.org_id, usage.c.user_id, shared=False))
@@ -111,11 +130,27 @@ class Usage:
             query = query.where(usage.c.created_at >= since)
         if until is not None:
             query = query.where(usage.c.created_at < until)
+        if session_id is not None:
+            query = query.where(usage.c.session_id == session_id)
         rows = await self._store.all(query)
         return [
-            UsageSum(_shown(group_by, group), calls, int(tokens_in), int(tokens_out), latency_ms)
-            for group, calls, tokens_in, tokens_out, latency_ms in rows
+            UsageSum(
+                _shown(group_by, group),
+                calls,
+                int(tokens_in),
+                int(tokens_out),
+                latency_ms,
+                None if cost is None else Cost(round(cost, 9), self._prices.currency),
+                calls - priced,
+            )
+            for group, calls, tokens_in, tokens_out, latency_ms, cost, priced in rows
         ]
+
+    def _cost_of(self, report: UsageReport) -> Cost | None:
+        if report.cost_usd is not None:
+            return Cost(report.cost_usd, _DOLLARS)
+        used = {"tokens_in": report.tokens_in, "tokens_out": report.tokens_out}
+        return self._prices.cost(report.model, {**report.details, **used})
 
 
 def _shown(group_by: GroupBy, group: Any) -> str | None:

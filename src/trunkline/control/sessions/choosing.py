@@ -10,7 +10,9 @@ from trunkline.control.errors import Conflict, NotFound, TrunklineError, Unavail
 from trunkline.control.machines import runtimes
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
+from trunkline.control.machines.runtimes import Runtime
 from trunkline.control.records.fields import Json
+from trunkline.control.sessions.known_names import unknown_model, unknown_setting
 from trunkline.control.sessions.records import MadeOf, NewSession, Session, SessionRecords
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -22,16 +24,37 @@ class MachineChoice:
         self._machines = machines
         self._records = records
 
-    async def of(self, who: Principal, new: NewSession) -> tuple[Machine, MadeOf]:
-        """Raises what speaks against it."""
+    async def of(
+        self, who: Principal, new: NewSession, *, is_strict: bool = False
+    ) -> tuple[Machine, MadeOf]:
+        """Raises what speaks against it. `is_strict`: a setting's name that the machine is known
+        not to read does too; clients of other protocols may send what others understand."""
         if new.machine_id is None:
             made_of = await self._records.made_of(who, who.org_id, who.user_id, new)
-            return await self._one_of_theirs(who, made_of), made_of
-        machine = await self.named(who, new.machine_id)
-        made_of = await self._records.made_of(who, machine.org_id, machine.user_id, new)
-        if problem := problem_with(machine, made_of):
-            raise problem
+            machine = await self._one_of_theirs(who, made_of)
+        else:
+            machine = await self.named(who, new.machine_id)
+            made_of = await self._records.made_of(who, machine.org_id, machine.user_id, new)
+            if problem := problem_with(machine, made_of):
+                raise problem
+        runtime = (machine.runtimes or {}).get(made_of.runtime_type)
+        if runtime is not None:
+            chosen = {**(new.agent_config or {}), **(new.session_config or {})} if is_strict else {}
+            if problem := unknown_setting(runtime, chosen):
+                raise problem
+            await self._check_model(machine, runtime, made_of)
         return machine, made_of
+
+    async def _check_model(self, machine: Machine, runtime: Runtime, made_of: MadeOf) -> None:
+        model = {**made_of.agent_config, **made_of.session_config}.get("model")
+        if runtime.models is None or model is None:
+            return
+        table = schema.credentials
+        query = select(table.c.provider, table.c.base_url).where(table.c.user_id == machine.user_id)
+        own = {row.provider: row.base_url for row in await self._store.all(query)}
+        has_base_url = bool(own.get("openai"))
+        if problem := unknown_model(runtime, model, own, has_base_url=has_base_url):
+            raise problem
 
     async def named(self, who: Principal, machine_id: str) -> Machine:
         machine = await self._machines.named(machine_id)

@@ -77,13 +77,14 @@ class Histories:
         record: Callable[[str], dict[str, Any]],
     ) -> Session:
         log = await self._log.open(self._new_id())
+        await self._records.draft(log.session_id)
         try:
             await self._write(log, lines())
             session = await self._records.insert(
                 who, machine, new, made_of, log.session_id, **record(log.session_id)
             )
         except BaseException:
-            await self._log.delete(log.session_id)
+            await self._remove(log.session_id)
             raise
         states = await self._projection.load([session.id])
         start_now = await self._sessions.start_of(session.id)
@@ -91,6 +92,15 @@ class Histories:
         if session.created_by is not None:
             await self._sessions.tell_owner(who, session, machine, log)
         return await self._sessions.get(who, session.id)
+
+    async def clear(self) -> None:
+        """At the start: what was being made when the process died."""
+        for session_id in await self._records.drafts():
+            await self._remove(session_id)
+
+    async def _remove(self, session_id: str) -> None:
+        await self._log.delete(session_id)
+        await self._records.undraft(session_id)
 
     async def _write(self, log: SessionLog, lines: AsyncIterable[str]) -> None:
         count = 0

@@ -18,6 +18,8 @@ _LEAST = "dangerous"
 _MODES = ("mode", "permission_mode")
 """Names by which a program is told when to ask: in some modes it asks nobody."""
 _CAREFUL_MODES = (None, "", "default", "ask", "plan")
+_ASKING_NO_LESS = (None, "", "default", "plan")
+"""Whatever `confirm` says besides."""
 _OWN_NAMES: dict[Any, str | None] = {"default": None, "acceptEdits": "accept_edits"}
 
 
@@ -64,7 +66,7 @@ def modeless(config: Json) -> Json:
     return {
         name: value
         for name, value in config.items()
-        if name not in _MODES or value in _CAREFUL_MODES
+        if name not in _MODES or value in _ASKING_NO_LESS
     }
 
 

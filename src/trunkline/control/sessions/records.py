@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
-from sqlalchemy import and_, func, insert, or_, select, update
+from sqlalchemy import and_, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
@@ -173,7 +173,19 @@ class SessionRecords:
                 size = len(msgspec.json.encode(snapshot))
                 kept = {"id": new_id(), "session_id": session_id, "data": snapshot, "bytes": size}
                 await connection.execute(insert(snapshots).values({**kept, "created_at": now}))
+            await connection.execute(delete(schema.drafts).where(schema.drafts.c.id == session_id))
         return session
+
+    async def draft(self, session_id: str) -> None:
+        """A history is about to be written under that id, and `insert` may never come."""
+        row = {"id": session_id, "created_at": self._clock()}
+        await self._store.run(insert(schema.drafts).values(row))
+
+    async def drafts(self) -> list[str]:
+        return [row.id for row in await self._store.all(select(schema.drafts.c.id))]
+
+    async def undraft(self, session_id: str) -> None:
+        await self._store.run(delete(schema.drafts).where(schema.drafts.c.id == session_id))
 
     async def adopted_on(self, machine_id: str) -> dict[str, str]:
         """The open sessions that go on with another program's conversation there, by its name."""

@@ -6,6 +6,7 @@ import structlog
 
 from trunkline.control.access.auth import Principal
 from trunkline.control.errors import TrunklineError
+from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
 from trunkline.control.services import Services
 from trunkline.control.services.rules import NewRule, Owner, Rule, Rules
@@ -63,8 +64,18 @@ class Ruling:
     async def _tell(self, rule: Rule) -> None:
         for session_id, machine_id in await self._rules.sessions_of(rule):
             machine = self._machines.find(machine_id)
-            if machine is None:
-                continue  # nobody has needed it since the start: it is told when it comes
-            held = await self._rules.of_session(session_id)
-            with machine.input() as core:
-                core.rule(session_id, [one.told for one in held])
+            if machine is not None:  # else nobody has needed it since the start: see `returned`
+                held = await self._rules.of_session(session_id)
+                with machine.input() as core:
+                    core.rule(session_id, [one.told for one in held])
+
+    def returned(self, machine: Machine) -> None:
+        """It kept its sessions, and may have missed rules that were made while this server was not
+        there to hold them for it."""
+        self._tasks.spawn(self._remind(machine), "rules of a returned machine")
+
+    async def _remind(self, machine: Machine) -> None:
+        for session_id in list(machine.logs):
+            if held := await self._rules.of_session(session_id):
+                with machine.input() as core:
+                    core.rule(session_id, [one.told for one in held])

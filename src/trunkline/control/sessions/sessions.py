@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from trunkline import limits, names
+from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import (
@@ -21,7 +21,6 @@ from trunkline.control.errors import (
 from trunkline.control.ids import new_id
 from trunkline.control.log import events
 from trunkline.control.log.log import Log, SessionLog
-from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
 from trunkline.control.services import Services
@@ -38,7 +37,8 @@ from trunkline.control.sessions.records import (
 )
 from trunkline.control.sessions.resuming import is_resumable, resume_of
 from trunkline.control.sessions.ruling import add_always, always_rule
-from trunkline.control.sessions.starting import Starting, check_choices
+from trunkline.control.sessions.saying import REPLACED, said
+from trunkline.control.sessions.starting import Starting, check_choices, modes_confirm
 from trunkline.control.sessions.turns import Turns, history_of, messages_of
 from trunkline.control.store.engine import Store
 from trunkline.wire.commands import Say, Start, size_of
@@ -47,8 +47,6 @@ _log = structlog.get_logger(__name__)
 
 Json = dict[str, Any]
 
-REPLACED = "replaced"
-"""Why a turn was stopped for which another message was sent."""
 _FIXED = frozenset(("workspace", "worktree", "acp"))
 """Of a session's configuration what its program is started with."""
 
@@ -84,10 +82,11 @@ class Sessions:
 
     # Records
 
-    async def create(self, who: Principal, new: NewSession) -> Session:
-        """Picks and pins the machine, and tells it to start the session."""
+    async def create(self, who: Principal, new: NewSession, *, is_strict: bool = False) -> Session:
+        """Picks and pins the machine, and tells it to start the session. `is_strict`: unknown names
+        of settings are refused."""
         who.require("talk")
-        machine, made_of = await self.choice.of(who, new)
+        machine, made_of = await self.choice.of(who, new, is_strict=is_strict)
         with machine.input() as core:
             core.check_room()
         log = await self._log.open(self._new_id())
@@ -207,7 +206,7 @@ class Sessions:
                 turn_id = known_names[name]  # said twice in the same moment
             else:
                 core.check_room(size_of([new, history]))
-                turn_id, is_stopped = _said(core, session, say, who, new)
+                turn_id, is_stopped = said(core, session, say, who, new)
         await self._log.committed(log)
         _log.debug("message accepted", session=session.id, machine=machine.id, turn=turn_id)
         if is_stopped:
@@ -259,8 +258,10 @@ class Sessions:
         check_choices(patch)
         if fixed := _FIXED.intersection(patch):
             raise InvalidRequest(f"{sorted(fixed)[0]} is chosen when a session is made")
-        if "confirm" in patch:
+        if "confirm" in patch and session.agent_config.get("permission_mode"):
             patch = {"permission_mode": None, **patch}
+        if "confirm" not in patch and session.agent_config.get("confirm") in (None, "never"):
+            patch = modes_confirm(patch)
         if who.user_id != session.user_id:
             if "confirm" in patch:
                 patch = under(await self._records.owners_rule(session.user_id), patch)
@@ -376,38 +377,3 @@ class Sessions:
             "approvals": pending,
             "machine": {"id": session.machine_id, "online": online},
         }
-
-
-def _said(
-    core: MachineCore, session: Session, say: Say, who: Principal, new: NewMessage
-) -> tuple[str, bool]:
-    """The turn that the message opens or steers, and whether others were stopped for it. What
-    cannot be steered opens a turn, which waits."""
-    shown = {"content": new.message, "user_id": who.user_id, **shown_of(new)}
-    is_steering = new.when_busy == "steer" and session.runtime_type in names.STEERED_RUNTIMES
-    steered = core.steer(say, shown) if is_steering else None
-    if steered is not None:
-        return steered, False
-    is_replacing = new.when_busy == "replace" and core.is_working(session.id)
-    if is_replacing:
-        core.cancel(session.id, REPLACED)
-    core.say(say, shown)
-    return say.turn_id, is_replacing
-
-
-def shown_of(new: NewMessage) -> Json:
-    """What readers see of a message besides its text."""
-    shown: Json = {}
-    if new.client_message_id is not None:
-        shown["client_message_id"] = new.client_message_id
-    attached = (new.metadata or {}).get("attachments")
-    if isinstance(attached, list):
-        shown["attachments"] = [
-            {
-                "name": str(one.get("name", ""))[: limits.NAME_CHARS_MAX],
-                "mime": str(one.get("mime", ""))[: limits.NAME_CHARS_MAX],
-            }
-            for one in attached[: limits.ATTACHMENTS_MAX]
-            if isinstance(one, dict)
-        ]
-    return shown

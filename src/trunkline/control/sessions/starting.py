@@ -48,6 +48,9 @@ _FOLDER = ("workspace", "worktree")
 """Said in either configuration; that of the session wins."""
 
 
+_ASKING_MODES = ("plan", "ask", "accept_edits")
+
+
 class _Choices(msgspec.Struct, kw_only=True):
     """What every runtime understands of an agent's configuration, as an agent's record has it.
     Names that only one runtime knows pass."""
@@ -94,7 +97,15 @@ def configs(agent: Json | None, agent_choices: Json, session_choices: Json) -> t
             chosen[name] = said
     if "confirm" in chosen and "permission_mode" not in chosen:
         known.pop("permission_mode", None)
-    return {**known, **chosen}, session
+    return modes_confirm({**known, **chosen}), session
+
+
+def modes_confirm(config: Json) -> Json:
+    """With a `confirm` for runtimes that know no modes: where ours asks, they do."""
+    asks = config.get("permission_mode") in _ASKING_MODES
+    if not asks or config.get("confirm") not in (None, "never"):
+        return config
+    return {**config, "confirm": "dangerous"}
 
 
 class Starting:

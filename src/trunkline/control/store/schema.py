@@ -158,6 +158,9 @@ sa.Index(
     postgresql_where=sessions.c.status == "active",
 )
 
+# Ids under which a history is being written for a session that has no record yet.
+drafts = sa.Table("drafts", records, own_id(), created())
+
 turns = sa.Table(
     "turns",
     records,

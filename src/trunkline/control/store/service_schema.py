@@ -91,6 +91,8 @@ usage = sa.Table(
     sa.Column("tokens_in", sa.BigInteger, nullable=False),
     sa.Column("tokens_out", sa.BigInteger, nullable=False),
     sa.Column("latency_ms", sa.Float),
+    sa.Column("cost", sa.Float),
+    sa.Column("currency", sa.String(3)),
     sa.Column("details", sa.JSON, nullable=False),
     created(),
 )

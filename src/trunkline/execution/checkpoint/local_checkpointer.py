@@ -29,6 +29,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from trunkline import limits
 from trunkline.execution.checkpoint.record import Record, Write, Writes
+from trunkline.execution.checkpoint.reserve import Reserve
 from trunkline.execution.checkpoint.shelf import Line, Shelf
 from trunkline.execution.checkpoint.values import decode, encode
 
@@ -52,6 +53,20 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
         self._shelf = Shelf(session_dir, keep, bytes_max)
         # Encoded values of the checkpoint written last: most channels do not change in a step.
         self._known: dict[str, Known] = {}
+
+    @property
+    def reserve(self) -> Reserve:
+        """The room that is held for what is saved here."""
+        return self._shelf.reserve
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether something was here that cannot be read any more, as far as is not mended."""
+        return self._shelf.damaged
+
+    @is_damaged.setter
+    def is_damaged(self, is_damaged: bool) -> None:
+        self._shelf.damaged = is_damaged
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         line = self._line(config)
@@ -104,6 +119,7 @@ class LocalCheckpointer(BaseCheckpointSaver[str]):
             )
         except Exception as error:  # whatever a serializer raises for bytes that it does not know
             _log.warning("checkpoint_skipped", checkpoint_id=checkpoint_id, problem=repr(error))
+            self._shelf.damaged = True
             return None
 
     async def aput(

@@ -23,6 +23,7 @@ from trunkline.execution.checkpoint.record import (
     read_writes,
     writes_line,
 )
+from trunkline.execution.checkpoint.reserve import Reserve
 from trunkline.execution.errors import CheckpointError
 from trunkline.execution.files import append, remove, sweep, write_atomic
 
@@ -67,6 +68,9 @@ class Shelf:
         self._session_dir = session_dir
         self._folder = session_dir / FOLDER
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.reserve = Reserve(self._folder)
+        self.damaged = False
+        """Something was here that cannot be read any more."""
         self._keep = keep
         self._bytes_max = bytes_max
         self._lines: dict[str, Line] = {}
@@ -97,7 +101,9 @@ class Shelf:
         if not line.entries:
             self._retire_lines_before(line)
         self._remember(line, record)
-        write_atomic(path, data, spare=self._retire(line, record.checkpoint_id))
+        spare = self._retire(line, record.checkpoint_id)
+        self.reserve.need(len(data))
+        self.reserve.save(lambda: write_atomic(path, data, spare=spare))
 
     def add_writes(self, line: Line, checkpoint_id: str, writes: Writes) -> None:
         """Adds what a task wrote after a checkpoint."""
@@ -107,8 +113,8 @@ class Shelf:
             raise _too_large("writes of one step", self._bytes_max)
         if checkpoint_id not in line.writes:
             spare, self._spare = self._spare, None
-            write_atomic(path, data, spare=spare)
-        elif not append(path, data, bytes_max=self._bytes_max):
+            self.reserve.save(lambda: write_atomic(path, data, spare=spare))
+        elif not self.reserve.save(lambda: append(path, data, bytes_max=self._bytes_max)):
             raise _too_large("writes of one step", self._bytes_max)
         self._lines.setdefault(line.key, line)
         self._remember_writes(line, checkpoint_id, [writes])
@@ -120,6 +126,7 @@ class Shelf:
         record = read_record(self._folder, line.key, checkpoint_id)
         if record is None:
             del line.entries[checkpoint_id]
+            self.damaged = True
         return record
 
     def read_writes(self, line: Line, checkpoint_id: str) -> list[Writes]:
@@ -198,6 +205,8 @@ class Shelf:
                 record = read_record(self._folder, name.line, name.checkpoint_id)
                 if record:
                     self._remember(self.line(record.thread_id, record.checkpoint_ns), record)
+                else:
+                    self.damaged = True
         records = {name[:2] for name in names if name.kind is Kind.RECORD}
         for name in names:
             if name.kind is Kind.WRITES:

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from trunkline.execution.errors import StartFailed
+import msgspec
+
+from trunkline.execution.errors import StartFailed, ToolError
+from trunkline.execution.fence.seccomp import Network
 
 HOSTS_MAX = 200
 _HOST_CHARS_MAX = 253
@@ -35,3 +38,23 @@ def covers(pattern: str, host: str) -> bool:
     if pattern.startswith("*."):
         return host.endswith(pattern[1:]) and host != pattern[2:]
     return host == pattern
+
+
+class Reach(msgspec.Struct, frozen=True):
+    """What the tools of a session may reach that use the network themselves."""
+
+    network: Network = "open"
+    hosts: list[str] = []
+
+    def check(self, host: str | None) -> None:
+        """Raises ToolError."""
+        if self.network == "off":
+            raise ToolError("this session has no network")
+        if self.network == "list" and not is_below(host or "", self.hosts):
+            shown = ", ".join(self.hosts[:20]) or "none"
+            raise ToolError(
+                f"{(host or '')[:200]} is not a host that this session may reach: {shown}"
+            )
+
+
+EVERYWHERE = Reach()

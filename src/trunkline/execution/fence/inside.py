@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,13 @@ from trunkline.execution.fence.profile import Profile
 from trunkline.execution.fence.watch import Watch
 
 _log = structlog.get_logger(__name__)
+
+
+def prepare() -> None:
+    """What every session needs, made once by whoever forks them."""
+    if (machine := seccomp.machine()) is not None:
+        seccomp.session_filter(machine)
+        seccomp.command_filter(machine, "open", keeps_sizes=landlock.abi() >= landlock.ABI_TRUNCATE)
 
 
 def enter(allowed: Profile) -> "CommandThread | None":
@@ -131,4 +138,14 @@ class CommandThread:
     def _popen(self, argv: list[str], options: dict[str, Any]) -> "subprocess.Popen[bytes]":
         if self._failure is not None:
             raise OSError(f"it cannot be fenced in: {self._failure}")
+        if self._allowed.network == "list":
+            options["env"] = _with_proxy(options.get("env") or {}, self._allowed.proxy)
         return subprocess.Popen(argv, **options)  # noqa: S603 - what an agent runs
+
+
+def _with_proxy(env: Mapping[str, str], proxy: str) -> dict[str, str]:
+    """Programs know it by these names, some in one spelling only."""
+    kept = {name: value for name, value in env.items() if name.lower() != "no_proxy"}
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        kept[name] = kept[name.upper()] = proxy
+    return kept

@@ -13,6 +13,7 @@ from trunkline.execution.fence import hosts as hosts_of
 from trunkline.execution.fence import profile, words
 from trunkline.execution.fence.probe import Found
 from trunkline.execution.fence.profile import Mode, Profile
+from trunkline.execution.fence.proxy import Proxy
 from trunkline.execution.fence.seccomp import Network
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
@@ -45,12 +46,13 @@ class Fence:
         self._git_roots = [*self._own, *(root.resolve() for root in roots)]
         self._user = Path(env.get("HOME") or Path.home())
         self._hidden = [one.resolve() for one in (home.internal, *hidden)]
+        self._unseen = [*self._hidden, *profile.secrets(self._user)]
         self._network: Network = network
         self._hosts = list(hosts)
         self._read = profile.system(self._user, env, self._hidden)
         self._memory = profile.memory_bytes()
-        self.proxy_port = 0
-        """Of the daemon's proxy, once it listens."""
+        self.proxy = Proxy()
+        """The way out of sessions with a list of hosts, once it is open."""
 
     @property
     def in_force(self) -> bool:
@@ -65,11 +67,15 @@ class Fence:
 
     def profile(self, start: ipc.Start) -> Profile | None:
         """None where there is no fence. Raises StartFailed where one is required."""
-        if not self.in_force:
-            if self._mode == "require":
-                raise StartFailed(self._words("open"), code="FENCE_REQUIRED")
-            return None
+        if not self.in_force and self._mode == "require":
+            raise StartFailed(self._words("open"), code="FENCE_REQUIRED")
         network, hosts = self._access({**start.agent_config, **start.session_config})
+        is_ours = start.runtime_type == ipc.DEFAULT_RUNTIME
+        if network != "open" and not (self.in_force and self._found.calls and is_ours):
+            why = f"the network {network!r} can only be kept inside of a fence, and there is none"
+            raise StartFailed(f"{why} around this session", code="FENCE_REQUIRED")
+        if not self.in_force:
+            return None
         allowed = Profile(
             mode=self._mode,
             kind="program",
@@ -78,7 +84,7 @@ class Fence:
             memory_bytes=self._memory,
             told=self._words(network),
         )
-        if start.runtime_type != ipc.DEFAULT_RUNTIME:
+        if not is_ours:
             return allowed
         folder = self._home.session(start.session_id)
         work = self._home.workspace_of(start.workspace).resolve()
@@ -91,11 +97,12 @@ class Fence:
             own=[str(folder), str(self._home.locks)],
             temp=str(folder / "tmp"),
             cache=str(self._home.cache),
-            proxy_port=self.proxy_port,
+            proxy=self.proxy.address(start.session_id, hosts) if network == "list" else "",
+            proxy_port=self.proxy.port,
         )
 
     def _workspace(self, work: Path) -> list[str]:
-        hidden = [*self._hidden, *profile.secrets(self._user)]
+        hidden = self._unseen
         if any(work.is_relative_to(place) for place in self._own):
             # The machine's own may be below what is hidden from all others.
             hidden = [one for one in hidden if one not in work.parents]

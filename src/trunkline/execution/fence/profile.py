@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from trunkline import limits
+from trunkline.execution.fence.hosts import Reach
 from trunkline.execution.fence.seccomp import Network
 
 Mode = Literal["require", "auto", "off"]
@@ -93,12 +94,18 @@ class Profile(msgspec.Struct, kw_only=True, omit_defaults=True):
     network: Network = "open"
     hosts: list[str] = []
     """With the network `list`: names, or `*.name` for all below one."""
+    proxy: str = ""
+    """Its address, with the session's own password."""
     proxy_port: int = 0
     memory_bytes: int = 0
     file_bytes: int = FILE_BYTES_MAX
     processes: int = PROCESSES_MAX
     told: str = ""
     """What is in force, in words."""
+
+    @property
+    def reach(self) -> Reach:
+        return Reach(self.network, self.hosts)
 
 
 def system(home: Path, env: Mapping[str, str], hidden: Sequence[Path]) -> list[str]:
@@ -145,32 +152,24 @@ def _program_folders(env: Mapping[str, str], home: Path) -> Iterator[Path]:
 
 def without(path: Path, hidden: Iterable[Path]) -> Iterator[Path]:
     """The path, if nothing hidden is in it; else what is in it beside that."""
-    place = path.resolve()
-    above = [one for one in hidden if one == place or place in one.parents]
-    if any(one == place or one in place.parents for one in hidden):
+    place = os.path.realpath(path)
+    names = [str(one) for one in hidden]
+    if any(_holds(name, place) for name in names):
         return
-    if not any(_is_there(one) for one in above):
+    inner = [name for name in names if _holds(place, name) and os.path.lexists(name)]
+    if not inner:
         yield path
         return
     try:
-        entries = sorted(place.iterdir())
+        entries = sorted(Path(place).iterdir())
     except OSError:
         return
     for entry in entries:
-        if entry in above:
-            continue
-        if any(entry in one.parents for one in above):
-            yield from without(entry, above)
-        else:
-            yield entry
+        yield from without(entry, [Path(name) for name in inner])
 
 
-def _is_there(path: Path) -> bool:
-    try:
-        path.lstat()
-    except OSError:
-        return False
-    return True
+def _holds(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 class Git(msgspec.Struct):

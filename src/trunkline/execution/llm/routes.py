@@ -59,6 +59,13 @@ class Routes:
         # The SDK adds the version to the path by itself.
         return url.rstrip("/").removesuffix("/v1") if provider == "anthropic" else url
 
+    def offered(self) -> dict[str, Any]:
+        """Whose models can be asked for, as the machine tells it."""
+        config = self._config.get("providers")
+        named = {*self._keys, *(config if isinstance(config, Mapping) else ()), *_DEFAULT_MODELS}
+        providers = sorted(one for one in named if isinstance(one, str) and self._is_set_up(one))
+        return {"providers": providers, "any": bool(self.base_url("openai"))}
+
     def find(self, name: str) -> Route:
         """Raises ModelError for a name that nobody serves."""
         named, _, rest = name.partition("/")

@@ -8,6 +8,7 @@ log, and leaves nothing of the server's process group behind, however it ended.
 
 import asyncio
 from asyncio.subprocess import PIPE, Process
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -27,12 +28,17 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.mcp.servers import LocalServer
 from trunkline.execution.process.family import kill_group
 from trunkline.execution.process.programs import children
-from trunkline.execution.texts import shortened
+from trunkline.execution.texts import readable, shortened
 
 _log = structlog.get_logger()
 
 MCP_LINE_BYTES_MAX = 16 * limits.MIB  # one message of a local server
 MCP_STOP_GRACE_S = 1.0  # for a local server whose input was closed
+LAST_WORDS_LINES = 12  # of a local server's error output, told with its death
+LAST_WORDS_CHARS = 1_000
+LAST_WORDS_WAIT_S = 3.0  # until a server that stopped talking has ended
+LAST_WORDS_DRAIN_S = 0.5
+SECRET_CHARS_MIN = 6  # a shorter value of its environment is found everywhere
 MCP_LOG_LINES_MAX = 200  # of one local server's error output, until it is started again
 T = TypeVar("T")
 
@@ -81,7 +87,8 @@ class LocalMcp:
         return self._run
 
     async def _bounded(self, run: "_Run", work: Awaitable[T]) -> T:
-        """Waits for an answer no longer than this server may take; failures come in words."""
+        """Waits for an answer no longer than this server may take; failures come in words, of a
+        server that died its own last ones among them."""
         try:
             async with asyncio.timeout(self._server.timeout_s):
                 return await work
@@ -90,7 +97,10 @@ class LocalMcp:
             reason = f"did not answer within {self._server.timeout_s:g} s"
             raise ToolError(f"the MCP server {self.name!r} {reason}") from error
         except Exception as error:  # the SDK's, pydantic's, anyio's
-            raise ToolError(f"the MCP server {self.name!r} failed: {_words(error)}") from error
+            said = await run.last_words() if run.is_over else ""
+            raise ToolError(
+                f"the MCP server {self.name!r} failed: {_words(error)}{said}"
+            ) from error
 
 
 async def _listed(client: Client) -> list[Json]:
@@ -112,6 +122,8 @@ class _Run:
 
     def __init__(self, server: LocalServer, env: Mapping[str, str], cwd: Path) -> None:
         self._server = server
+        self._errors: deque[str] = deque(maxlen=LAST_WORDS_LINES)
+        self._process: Process | None = None
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._over = asyncio.Event()
         self._task = asyncio.create_task(self._hold(env, cwd), name=f"mcp {server.name}")
@@ -137,11 +149,29 @@ class _Run:
     async def ended(self) -> None:
         await asyncio.wait({self._task})
 
+    async def last_words(self) -> str:
+        """How it ended and what it wrote on its error output before; nothing that only it may
+        know."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(self.ended()), LAST_WORDS_WAIT_S)
+        return self._last_words()
+
+    def _last_words(self) -> str:
+        code = self._process.returncode if self._process is not None else None
+        how = "" if code is None else f" (it ended with {code})"
+        text = "\n".join(self._errors)
+        for value in self._server.env.values():
+            if len(value) >= SECRET_CHARS_MIN:
+                text = text.replace(value, "…")
+        return f"{how}; its last words: {text[-LAST_WORDS_CHARS:]}" if text else how
+
     async def _hold(self, env: Mapping[str, str], cwd: Path) -> None:
         reason = "it was closed"
         try:
             async with asyncio.timeout(limits.MCP_CONNECT_TIMEOUT_S) as deadline:
-                transport = stdio_transport(self._server, env, cwd, on_end=self._over.set)
+                transport = stdio_transport(
+                    self._server, env, cwd, on_end=self._over.set, on_start=self._started
+                )
                 async with Client(transport, cache=None) as client:
                     deadline.reschedule(None)
                     self._ready.set_result(client)
@@ -153,9 +183,14 @@ class _Run:
         finally:
             _log.debug("mcp server ended", server=self._server.name, reason=reason)
             if not self._ready.done():
-                text = f"the MCP server {self._server.name!r} cannot be used: {reason}"
+                said = self._last_words()
+                text = f"the MCP server {self._server.name!r} cannot be used: {reason}{said}"
                 self._ready.set_exception(ToolError(text))
                 self._ready.exception()  # seen, for there may be nobody who waits
+
+    def _started(self, process: Process) -> deque[str]:
+        self._process = process
+        return self._errors
 
 
 def _words(error: BaseException) -> str:
@@ -167,10 +202,14 @@ def _words(error: BaseException) -> str:
 
 @asynccontextmanager
 async def stdio_transport(
-    server: LocalServer, env: Mapping[str, str], cwd: Path, on_end: Callable[[], None]
+    server: LocalServer,
+    env: Mapping[str, str],
+    cwd: Path,
+    on_end: Callable[[], None],
+    on_start: Callable[[Process], deque[str]],
 ) -> AsyncIterator[TransportStreams]:
-    """Starts the server; `on_end` is told when it stops talking, whyever. Raises OSError when it
-    cannot be started."""
+    """Starts the server; `on_end` is told when it stops talking, whyever, and `on_start` says where
+    its error output goes. Raises OSError when it cannot be started."""
     process = await children.start(
         server.command,
         *server.args,
@@ -182,13 +221,15 @@ async def stdio_transport(
         limit=MCP_LINE_BYTES_MAX,
         start_new_session=True,
     )
+    errors = on_start(process)
     up_send, up_receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     down_send, down_receive = anyio.create_memory_object_stream[SessionMessage](0)
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_read, process, up_send, server.name, on_end)
             tasks.start_soon(_write, process, down_receive)
-            tasks.start_soon(_log_errors, process, server.name)
+            heard_out = anyio.Event()
+            tasks.start_soon(_log_errors, process, server.name, errors, heard_out)
             try:
                 yield up_receive, down_send
             finally:
@@ -196,6 +237,9 @@ async def stdio_transport(
                 down_send.close()
                 with anyio.CancelScope(shield=True):
                     await _leave(process)
+                    # Unless somebody else holds the pipe, all that it wrote is read.
+                    with anyio.move_on_after(LAST_WORDS_DRAIN_S):
+                        await heard_out.wait()
                 tasks.cancel_scope.cancel()
     finally:
         kill_group(process.pid)
@@ -243,20 +287,28 @@ async def _write(process: Process, messages: MemoryObjectReceiveStream[SessionMe
                 await process.stdin.drain()
 
 
-async def _log_errors(process: Process, name: str) -> None:
+async def _log_errors(
+    process: Process, name: str, errors: deque[str], heard_out: anyio.Event
+) -> None:
+    """Into the log up to a bound; the newest lines are kept in any case."""
     assert process.stderr is not None
-    for _ in range(MCP_LOG_LINES_MAX):
+    logged = 0
+    while True:
         try:
             line = await process.stderr.readline()
         except ValueError:  # a line without end; what was read of it is dropped
             continue
         if not line:
+            heard_out.set()
             return
-        text = line.decode(errors="replace").rstrip()
-        _log.info("mcp server says", server=name, text=shortened(text, limits.LOG_VALUE_CHARS_MAX))
-    _log.warning("mcp server says too much; the rest is not logged", server=name)
-    while await process.stderr.read(limits.MIB):
-        pass  # a full pipe would hold the server up
+        text = shortened(line.decode(errors="replace").rstrip(), limits.LOG_VALUE_CHARS_MAX)
+        if text:
+            errors.append(readable(text))
+        logged += 1
+        if logged <= MCP_LOG_LINES_MAX:
+            _log.info("mcp server says", server=name, text=text)
+        elif logged == MCP_LOG_LINES_MAX + 1:
+            _log.warning("mcp server says too much; the rest is not logged", server=name)
 
 
 async def _leave(process: Process) -> None:

@@ -3,24 +3,29 @@
 Made by the session's process, handed to LangGraph as its run context. Nothing here is saved.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
+from trunkline.execution.checkpoint.reserve import Reserve
 from trunkline.execution.fence.words import NO_FENCE
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.llm.base import ToolCall, ToolSpec, Usage
 from trunkline.execution.llm.router import Router
 from trunkline.execution.llm.tokens import Meter
+from trunkline.execution.memory.edits import Edits
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
+from trunkline.execution.orchestrator.begun import Begun
 from trunkline.execution.orchestrator.instructions import Instructions
 from trunkline.execution.orchestrator.settings import Settings
-from trunkline.execution.orchestrator.state import Above, State
+from trunkline.execution.orchestrator.state import Above, Question, State
 from trunkline.execution.orchestrator.steering import Steering
 from trunkline.execution.permits import Permits
 from trunkline.execution.pictures.pictures import Pictures
@@ -28,7 +33,9 @@ from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.base import Tool
 from trunkline.execution.tools.toolbox import Toolbox
+from trunkline.execution.tools.watching import Watch
 from trunkline.permissions.modes import Care, Mode, care_of, more_careful
+from trunkline.prices import Prices, built_in
 
 DELEGATION_DEPTH_MAX = 2  # agents under the session's own
 
@@ -51,6 +58,9 @@ class LiveTurn:
     """What is known of the running turn in memory. `recovery` saves the part that outlives it."""
 
     turn_id: str = ""
+    is_over: bool = False
+    is_paused: bool = False
+    """Its process ends, and another one goes on with it."""
     worked_s: float = 0.0
     """How long it ran, without waiting for people."""
     usage: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -60,6 +70,10 @@ class LiveTurn:
     A call that waited for a person is started twice."""
     taken: set[str] = field(default_factory=set)
     """Ids of tool calls, of all agents of the turn."""
+    over: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+    """Set when that tool call is over, for those beside it that wait for it."""
+    asked: set[str] = field(default_factory=set)
+    """Ids of questions that people were shown."""
     noted: set[int | str] = field(default_factory=set)
     """Parts of the turn that are in `conversation.md`."""
 
@@ -71,13 +85,20 @@ class LiveTurn:
             if count or name in used:
                 used[name] = used.get(name, 0) + count
 
-    def totals(self) -> Json:
+    def totals(self, prices: Prices) -> Json:
         """What the turn took so far, as the `usage` event tells it."""
         summed = {
             name: sum(of_model[name] for of_model in self.usage.values())
             for name in ("calls", "tokens_in", "tokens_out")
         }
-        return {**summed, "models": self.usage}
+        told: Json = {**summed, "models": self.usage}
+        if (cost := prices.total(self.usage)) is not None:
+            told["cost"] = msgspec.structs.asdict(cost)
+        return told
+
+
+async def _nobody(_questions: Sequence[Question]) -> None:
+    """Nobody is asked before the graph stops."""
 
 
 @dataclass(kw_only=True)
@@ -91,10 +112,14 @@ class Context:
     pictures: Pictures
     instructions: Instructions
     """The project's own."""
+    watch: Watch
+    """Tells what commands change in the workspace."""
     settings: Settings
     router: Router
     toolbox: Toolbox
     memory: LocalShortTermMemory
+    edits: Edits
+    """What people change in these files by hand."""
     control: ControlPlane
     skills: SkillRegistry
     outlet: Outlet
@@ -109,6 +134,10 @@ class Context:
     """Hands tasks to this agent's own sub-agents, if it has any."""
     root: "Context | None" = None
     """The context of the session's own agent; None for that itself."""
+    prices: Prices = field(default_factory=built_in)
+    begun: Begun = field(default_factory=Begun)
+    ask: Callable[[Sequence[Question]], Awaitable[None]] = _nobody
+    """Shows people what they are asked, without waiting for them."""
     allowed: Allowed = field(default_factory=Allowed)
     """What no person is asked about any more, in this session."""
     permits: Permits = field(default_factory=Permits)
@@ -127,6 +156,8 @@ class Context:
     problems: list[str] = field(default_factory=list)
     """What the session has to do without; grows while MCP servers fail to come up."""
     problems_told: int = 0
+    reserve: Reserve | None = None
+    """The room on the disk that is held for what the session has to save."""
     fence: str = NO_FENCE
     """What keeps this session to its own place, in words."""
 
@@ -138,6 +169,7 @@ class Context:
         event["ts"] = int(self.clock() * 1000)
         if self.agent:
             event["agent"] = self.agent
+            event["parent_tool_call_id"] = self.parent_tool_call_id
         self.outlet.event(event)
 
     def begin(self, turn_id: str) -> None:
@@ -175,6 +207,11 @@ class Context:
         """Tells which messages to this turn have reached the model."""
         for message_id in self.steering.acknowledge():
             self.emit("steer_taken", message_id=message_id)
+
+    @property
+    def parent_tool_call_id(self) -> str:
+        """The call that gave this agent its task; empty for the session's own."""
+        return self.above[-1]["call"]["id"] if self.above else ""
 
     @property
     def turn_id(self) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import structlog
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from trunkline import limits
+from trunkline import limits, prices
 from trunkline.execution import logs
 from trunkline.execution.attachments import read_attachments
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
@@ -17,8 +17,10 @@ from trunkline.execution.fence import words
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.router import Router
+from trunkline.execution.memory.edits import Edits
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
+from trunkline.execution.orchestrator.begun import Begun
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import run_nested
 from trunkline.execution.orchestrator.instructions import Instructions
@@ -32,6 +34,7 @@ from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.skills.store import DaemonSkills
 from trunkline.execution.tools.asking import AskUser, Delegate
 from trunkline.execution.tools.toolbox import open_toolbox
+from trunkline.execution.tools.watching import Watch
 from trunkline.permissions.modes import FREE_NEEDS_A_FENCE
 
 _log = structlog.get_logger(__name__)
@@ -93,16 +96,22 @@ class OpenSession:
                 problems.append(FREE_NEEDS_A_FENCE[0].upper() + FREE_NEEDS_A_FENCE[1:] + ".")
             workspace = home.workspace_of(start.workspace)
             roots = [home.worktrees, *map(Path, start.roots)]
+            memory = LocalShortTermMemory(folder, clock)
+            checkpointer = LocalCheckpointer(folder, serde=plain_serializer())
+            opened.callback(checkpointer.reserve.release)
             context = Context(
                 session_id=start.session_id,
                 workspace=workspace,
                 instructions=Instructions(workspace, folder, roots),
+                watch=Watch(workspace, folder / "git-view"),
                 folder=folder,
                 pictures=pictures,
                 settings=settings,
                 router=router,
                 toolbox=toolbox,
-                memory=LocalShortTermMemory(folder, clock),
+                memory=memory,
+                edits=Edits(memory),
+                reserve=checkpointer.reserve,
                 control=link,
                 skills=skills,
                 outlet=link,
@@ -110,14 +119,15 @@ class OpenSession:
                 run_nested=run_nested,
                 delegate=delegate if delegate.agents else None,
                 problems=problems,
+                prices=prices.told(start.llm_config.get("prices")),
                 allowed=Allowed(folder),
                 fence=start.fence.told if start.fence is not None else words.NO_FENCE,
                 permits=Permits(start.rules, problems, fenced=start.fenced),
+                begun=Begun(folder),
             )
             link.on_progress = lambda message: context.emit(
                 "thinking", stage="model", content=message
             )
-            checkpointer = LocalCheckpointer(folder, serde=plain_serializer())
             turns = Turns(checkpointer, context, sleep=sleep, monotonic=monotonic)
             if start.fork is not None:
                 await turns.fork(start.fork, folder)

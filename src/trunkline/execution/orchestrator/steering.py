@@ -22,7 +22,7 @@ class Steer(msgspec.Struct, frozen=True):
 
 
 class Steering:
-    """Of one session. Messages are known by the ids that the control plane gave them."""
+    """Of one session."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, dict[str, Steer]] = {}

@@ -15,12 +15,13 @@ from typing import Any
 import msgspec
 import structlog
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, GraphOutput, Interrupt, Overwrite
 
 from trunkline import limits
 from trunkline.execution.approvals import Answer, Approvals
 from trunkline.execution.attachments import Attachment
+from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
+from trunkline.execution.checkpoint.reserve import disk_full, is_full
 from trunkline.execution.errors import ModelError, TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, Picture
@@ -31,7 +32,8 @@ from trunkline.execution.orchestrator.by_hand import compact_by_hand
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
 from trunkline.execution.orchestrator.history import from_wire
-from trunkline.execution.orchestrator.notes import QUESTION, note_said
+from trunkline.execution.orchestrator.notes import QUESTION, note_said, noted
+from trunkline.execution.orchestrator.rebuild import Rebuild, is_unknown
 from trunkline.execution.orchestrator.recovery import SavedUsage, TurnUsage, finish_half_done
 from trunkline.execution.orchestrator.state import Question, State, new_turn
 from trunkline.execution.orchestrator.steering import Steer
@@ -42,7 +44,7 @@ _log = structlog.get_logger(__name__)
 TURNS_QUEUED_MAX = 20  # messages that wait for the running turn
 APPROVAL_AGAIN_S = 5.0  # at least, for a question that is asked again after a restart
 
-Work = State | Command[Any]
+Work = State | Command[Any] | None
 
 
 class _Job(msgspec.Struct, kw_only=True):
@@ -56,6 +58,7 @@ class _Job(msgspec.Struct, kw_only=True):
     """That have not been taken out of it yet."""
     pictures: list[Picture] = []
     interrupts: Sequence[Interrupt] = ()
+    is_taken_up: bool = False
 
 
 class Turns:
@@ -63,7 +66,7 @@ class Turns:
 
     def __init__(
         self,
-        checkpointer: BaseCheckpointSaver[str],
+        checkpointer: LocalCheckpointer,
         context: Context,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -74,6 +77,8 @@ class Turns:
         self._sleep = sleep
         self._monotonic = monotonic
         self._approvals = Approvals(context, sleep, fence=context.fence)
+        context.ask = self._show
+        self._working_since: float | None = None
         self._jobs: deque[_Job] = deque()
         self._turn: asyncio.Task[None] | None = None
         self._is_under_way = False
@@ -85,6 +90,10 @@ class Turns:
             configurable={"thread_id": context.session_id}, recursion_limit=STEPS_MAX
         )
         self._saved_usage = SavedUsage(checkpointer, self._config)
+        self._checkpointer = checkpointer
+        self._rebuild = Rebuild(context)
+        self._is_unsaved = False
+        """The last turn could not be saved."""
 
     async def fork(self, fork: ipc.Fork, folder: Path) -> None:
         """Before anything else, in a session that is a copy of another one."""
@@ -96,10 +105,14 @@ class Turns:
         state = await self._graph.aget_state(self._config)
         self._new = not state.values.get("messages")
         self._context.steering.remember(state.values.get("messages", []))
-        if open_turn and state.interrupts and state.values["turn_id"] == open_turn:
-            self._jobs.append(_Job(turn_id=open_turn, interrupts=state.interrupts))
-            self._approvals.expect(_questions(state.interrupts))
-            return
+        if open_turn and state.next and state.values.get("turn_id") == open_turn:
+            job = _Job(turn_id=open_turn, interrupts=state.interrupts, is_taken_up=True)
+            asked = [one["request_id"] for one in _questions(state.interrupts)]
+            asked += self._context.begun.asked()
+            if asked:
+                self._jobs.append(job)
+                self._approvals.expect([{"request_id": one} for one in asked])
+                return
         if state.next:
             await finish_half_done(self._graph, self._config)
         if open_turn:
@@ -154,6 +167,7 @@ class Turns:
         """Before the process ends: a turn that waits for a person stays open for the next one,
         any other ends."""
         self._is_closed = True
+        self._context.turn.is_paused = self._approvals.waiting
         self._interrupt("waiting" if self._approvals.waiting else "stopped")
         if self._turn is not None:
             await asyncio.wait({self._turn})
@@ -164,6 +178,7 @@ class Turns:
     async def kill(self) -> None:
         """Ends everything at once and tells nobody."""
         self._is_closed = True
+        self._context.turn.is_paused = True
         if self._turn is not None:
             self._turn.cancel()
             await asyncio.wait({self._turn}, timeout=limits.CANCEL_GRACE_S)
@@ -192,6 +207,8 @@ class Turns:
     async def _run(self, job: _Job) -> None:
         context = self._context
         context.begin(job.turn_id)
+        if not job.is_taken_up:
+            context.begun.begin_turn()
         self._is_under_way = True
         try:
             if not job.turn_id:
@@ -214,28 +231,68 @@ class Turns:
 
     async def _drive(self, job: _Job) -> str:
         """The graph, again and again until nobody has to be asked."""
-        turn = self._context.turn
-        if job.interrupts:
+        again_s = 0.0
+        work: Work
+        if job.is_taken_up:
             await self._take_up(job.interrupts)
             again_s = APPROVAL_AGAIN_S
-            work: Work = Command(resume=await self._ask(job.interrupts, again_s))
+            work = None  # what waits for a person asks again
         else:
+            self._checkpointer.reserve.hold()
             await self._receive(job)
-            work = await self._without_repeats(self._asked(job))
+            work = await self._without_repeats(await self._made_whole(job))
         while True:
             output = await self._run_graph(work)
             if not output.interrupts:
                 return output.value["messages"][-1]["content"]
-            await self._saved_usage.keep(
-                TurnUsage(worked_s=turn.worked_s, usage=turn.usage, call_ids=sorted(turn.taken))
-            )
-            work = Command(resume=await self._ask(output.interrupts))
+            await self._keep_usage()
+            work = Command(resume=await self._ask(output.interrupts, again_s))
+            again_s = 0.0
+
+    async def _show(self, questions: Sequence[Question]) -> None:
+        """While calls beside them still run; `_ask` waits for the answers. Called again when those
+        are there."""
+        asked = self._context.turn.asked
+        if new := [one for one in questions if one["request_id"] not in asked]:
+            await self._keep_usage()
+            for one in new:
+                asked.add(one["request_id"])
+                self._context.begun.ask(one["request_id"])
+            self._approvals.show(new)
+
+    async def _keep_usage(self) -> None:
+        turn, since = self._context.turn, self._working_since
+        worked_s = turn.worked_s + (0.0 if since is None else self._monotonic() - since)
+        await self._saved_usage.keep(
+            TurnUsage(worked_s=worked_s, usage=turn.usage, call_ids=sorted(turn.taken))
+        )
 
     async def _receive(self, job: _Job) -> None:
         """Takes out what came with the words."""
         said = await received(self._context, job.message, job.attachments)
         job.message, job.attachments = said["content"], []
         job.pictures = said.get("pictures", [])
+
+    async def _made_whole(self, job: _Job) -> State:
+        """What the turn begins with, after what the session has lost is there again."""
+        state = await self._graph.aget_state(self._config)
+        messages: list[Message] = state.values.get("messages", [])
+        damaged = self._checkpointer.is_damaged or self._is_unsaved
+        if not damaged and not is_unknown(messages, job.history):
+            return self._asked(job)
+        newest = state.values.get("turn_id", "")
+        found = await self._rebuild.whole(messages, newest, job.history, but=job.turn_id)
+        self._checkpointer.is_damaged = self._is_unsaved = False
+        if found is None:
+            return self._asked(job)
+        why = "Part of this session's memory was lost on its machine, and was taken from the log."
+        self._context.emit("thinking", stage="memory", content=why)
+        await noted(self._context, self._rebuild.note_missing(found))
+        if self._new:
+            return new_turn(job.turn_id, [*found, *self._asked(job)["messages"][-1:]])
+        changes = {"messages": Overwrite(found)}
+        await self._graph.aupdate_state(self._config, changes, as_node="respond")
+        return self._asked(job)
 
     def _asked(self, job: _Job) -> State:
         history = from_wire(job.history) if self._new else []
@@ -261,6 +318,7 @@ class Turns:
         turn.worked_s = before.worked_s
         turn.usage.update(before.usage)
         turn.taken.update(before.call_ids)
+        self._context.begun.take_up()
         for question in _questions(interrupts):
             for above in question.get("above", []):
                 Shown(replace(self._context, agent=above["agent"]), above["call"]).remember()
@@ -273,7 +331,7 @@ class Turns:
         left_s = allowed_s - turn.worked_s
         if left_s <= 0:  # the setting was changed while the turn waited
             raise _too_long(allowed_s)
-        began = self._monotonic()
+        self._working_since = began = self._monotonic()
         limit = asyncio.ensure_future(self._sleep(left_s))
         run = asyncio.ensure_future(
             self._graph.ainvoke(
@@ -288,6 +346,7 @@ class Turns:
             raise
         finally:
             limit.cancel()
+            self._working_since = None
             turn.worked_s += self._monotonic() - began
         if run.done():
             return await run
@@ -333,25 +392,27 @@ class Turns:
         for cancelled in [*context.turn.shown.values()]:
             cancelled()
         try:
-            if not job.interrupts:
+            if not job.is_taken_up:
                 await note_said(context, "user", job.message, QUESTION)
             await note_said(context, "assistant", said, context.partial_of)
             await finish_half_done(
                 self._graph,
                 self._config,
-                asked=None if job.interrupts else self._asked(job),
+                asked=None if job.is_taken_up else self._asked(job),
                 partial=said,
                 partial_of=context.partial_of,
             )
             self._new = False
             context.acknowledge()
         except Exception:
+            self._is_unsaved = True
             _log.exception("turn not saved", session_id=self._context.session_id)
         self._tell_usage()
 
     def _tell_usage(self) -> None:
         """What the turn took, before its end, whichever that is."""
-        self._context.emit("usage", **self._context.turn.totals())
+        self._context.turn.is_over = True
+        self._context.emit("usage", **self._context.turn.totals(self._context.prices))
 
     def _refuse(self, turn_id: str, code: str, message: str) -> None:
         """Ends a turn that never ran, beside the one that runs."""
@@ -374,6 +435,9 @@ def _told(error: Exception) -> tuple[str, str]:
     """Its code and words; those for what nobody foresaw."""
     if isinstance(error, TurnError | ModelError):
         return error.code, error.message
+    if isinstance(error, OSError) and is_full(error):
+        full = disk_full(Path(error.filename or "its folder"), error)
+        return full.code, full.message
     if isinstance(error, MemoryError):
         return "SESSION_OUT_OF_MEMORY", "The session ran out of memory. Say it again."
     return "TURN_FAILED", f"Unexpected: {type(error).__name__}: {error}"

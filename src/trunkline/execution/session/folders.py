@@ -27,11 +27,17 @@ class Folders:
         return self._with(start, str(place))
 
     async def prepared(self, start: ipc.Start) -> ipc.Start:
-        """Makes the worktree of one that wants it. Raises StartFailed."""
+        """Makes the worktree of one that wants it: of a copy, with the files of the other as they
+        are. Raises StartFailed."""
         if not _wants_worktree(start) or self._worktrees.known(start.session_id) is not None:
             return start
-        place = self._roots.workspace_of(start.workspace)
-        return self._with(start, str(await self._worktrees.make(start.session_id, place)))
+        source = start.fork.session_id if start.fork is not None else ""
+        if source and self._worktrees.known(source) is not None:
+            made = await self._worktrees.forked(source, start.session_id)
+        else:
+            place = self._roots.workspace_of(start.workspace)
+            made = await self._worktrees.make(start.session_id, place)
+        return self._with(start, str(made))
 
     def _with(self, start: ipc.Start, place: str) -> ipc.Start:
         return msgspec.structs.replace(

@@ -73,9 +73,9 @@ class SessionManager:
         self._line = line
         self._home = home
         self._runtimes = runtimes
-        self._folders = Folders(
-            roots or Roots(home.workspace), worktrees or Worktrees(home.worktrees)
-        )
+        roots = roots or Roots(home.workspace)
+        worktrees = worktrees or Worktrees(home.worktrees, roots.contains)
+        self._folders = Folders(roots, worktrees)
         self._sessions_max = sessions_max
         self._clock = clock
         self._monotonic = monotonic
@@ -180,8 +180,7 @@ class SessionManager:
                 if snapshot:
                     await beginnings.restore(session, snapshot)
                 elif session.config.fork is not None:
-                    other = self._home.session(session.config.fork.session_id)
-                    await beginnings.fork(session, other)
+                    await beginnings.fork(session, session.config.fork, self._home)
                 session.config = await self._folders.prepared(session.config)
                 await session.start()
             except StartFailed as error:

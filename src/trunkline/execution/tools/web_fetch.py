@@ -18,6 +18,7 @@ from yarl import URL
 from trunkline import limits
 from trunkline.addresses import is_public
 from trunkline.execution.errors import AddressRefused, ToolError
+from trunkline.execution.fence.hosts import EVERYWHERE, Reach
 from trunkline.execution.json_object import Json
 from trunkline.execution.texts import Excerpt, shortened
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
@@ -95,7 +96,9 @@ class WebFetch(Tool):
         self,
         connector: Callable[[], aiohttp.TCPConnector] = guarded_connector,
         timeout_s: float = limits.WEB_TIMEOUT_S,
+        reach: Reach = EVERYWHERE,
     ) -> None:
+        self._reach = reach
         self._connector = connector
         self._timeout_s = timeout_s
 
@@ -130,6 +133,7 @@ class WebFetch(Tool):
             headers=_HEADERS,
         ) as session:
             for _ in range(WEB_REDIRECTS_MAX + 1):
+                self._reach.check(url.host)
                 async with session.get(url, allow_redirects=False) as response:
                     target = response.headers.get("Location")
                     if response.status not in _REDIRECTS or target is None:

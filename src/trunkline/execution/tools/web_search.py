@@ -5,12 +5,14 @@ Which of the services a machine uses is decided by what is set for it: an addres
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
 
 from trunkline import limits
 from trunkline.execution.errors import ToolError
+from trunkline.execution.fence.hosts import EVERYWHERE, Reach
 from trunkline.execution.json_object import Json
 from trunkline.execution.texts import shortened
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
@@ -117,13 +119,20 @@ class WebSearch(Tool):
         required=["query"],
     )
 
-    def __init__(self, engine: Engine | None, timeout_s: float = limits.WEB_TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        engine: Engine | None,
+        timeout_s: float = limits.WEB_TIMEOUT_S,
+        reach: Reach = EVERYWHERE,
+    ) -> None:
+        self._reach = reach
         self._engine = engine
         self._timeout_s = timeout_s
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         if self._engine is None:
             raise ToolError(NONE_SET)
+        self._reach.check(urlsplit(self._engine.url).hostname)
         count = arguments.get("max_results", WEB_RESULTS)
         found = (await self._ask(self._engine, arguments["query"], count))[:count]
         text = "\n\n".join(_shown(number, one) for number, one in enumerate(found, 1))

@@ -31,8 +31,15 @@ _STATUS = {
 
 def _user_message(state: Outward, event_id: int, event: SessionEvent) -> Made:
     text = text_of(event.content)
+    if event.steers is not None:  # said to a turn that runs
+        return llm_message(state, "user", text)
     turn = state.underway.begin(text_of(event.turn_id), event_id, number(event.ts), text)
     return [busy(turn), *llm_message(state, "user", text)]
+
+
+def _steer_missed(state: Outward, event_id: int, event: SessionEvent) -> Made:
+    """What was said to a turn before is one of its own now."""
+    return [busy(state.underway.begin(text_of(event.turn_id), event_id, number(event.ts), ""))]
 
 
 def _text(state: Outward, event_id: int, event: SessionEvent) -> Made:
@@ -199,6 +206,7 @@ def _person(state: Outward, event_id: int, event: SessionEvent) -> Made:
 
 TURN_HANDLERS: dict[str, Handler] = {
     "user_message": _user_message,
+    "steer_missed": _steer_missed,
     "text_chunk": _text,
     "thinking": _thinking,
     "usage": _usage,

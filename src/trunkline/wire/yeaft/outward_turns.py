@@ -20,7 +20,8 @@ _USAGE = (
 
 
 def user_message(state: Outward, event: SessionEvent) -> list[Out]:
-    state.turn(event).started_ms = event.ts if isinstance(event.ts, int) else None
+    if event.steers is None:
+        state.turn(event).started_ms = event.ts if isinstance(event.ts, int) else None
     said = event.client_message_id if isinstance(event.client_message_id, str) else None
     data = stream_json.user_text(text_of(event.content), said, event.attachments)
     return [Out(state.own.data(data), said)]
@@ -36,6 +37,9 @@ def usage(state: Outward, event: SessionEvent, fields: dict[str, Any]) -> list[b
         if isinstance(value, int) and not isinstance(value, bool):
             turn.usage[name] = value
     cost = fields.get("cost_usd")
+    match fields.get("cost"):
+        case {"amount": int() | float() as amount, "currency": "USD"}:
+            cost = amount
     turn.cost_usd = cost if isinstance(cost, int | float) else None
     return []
 

@@ -18,7 +18,7 @@ from trunkline.control.machines.actions import (
     Load,
     Status,
 )
-from trunkline.control.machines.telling import Place
+from trunkline.control.machines.hosted import Place
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
 from trunkline.wire.commands import Cancel, Forward

@@ -9,6 +9,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.errors import TrunklineError
 from trunkline.control.services import Services
 from trunkline.control.services.usage import GroupBy, UsageReport
+from trunkline.prices import Cost
 
 DAY_S = 24 * 3600
 
@@ -32,7 +33,7 @@ async def fill(services: Services, world: World, clock: FakeClock) -> None:
 async def sums(
     services: Services, who: Principal, by: GroupBy, **span: int
 ) -> dict[str | None, tuple[int, int, int]]:
-    rows = await services.usage.summary(who, by, **span)
+    rows = await services.usage.summary(who, by, span.get("since"), span.get("until"))
     return {row.key: (row.calls, row.tokens_in, row.tokens_out) for row in rows}
 
 
@@ -91,3 +92,34 @@ async def test_an_impossible_report_is_refused(sqlite_services: Services, bad: U
     with pytest.raises(TrunklineError) as caught:
         await sqlite_services.usage.record("o", "u", None, bad)
     assert caught.value.status in (400, 413)
+
+
+async def test_what_calls_cost_is_summed_and_what_nobody_knows_is_counted(
+    world: World, services: Services
+) -> None:
+    ann = world.ann
+    cached = UsageReport(
+        model="gpt-4o-2024-08-06",
+        tokens_in=1_000_000,
+        tokens_out=100_000,
+        details={"cache_read_tokens": 400_000},
+    )
+    own = UsageReport(model="opaque", tokens_in=1, tokens_out=1, cost_usd=0.25)
+    for one in (cached, own, report("nobody-knows")):
+        await services.usage.record(world.org, ann.user_id, world.session, one)
+    [row] = await services.usage.summary(ann, "session", session_id=world.session)
+    # 0.6 M at 2.50, 0.4 M from the cache at 1.25, 0.1 M out at 10, and what a program said itself.
+    assert row.cost == Cost(1.5 + 0.5 + 1.0 + 0.25, "USD")
+    assert (row.calls, row.unpriced_calls) == (3, 1)
+    unknown = {one.key: one.cost for one in await services.usage.summary(ann, "model")}
+    assert unknown["nobody-knows"] is None
+    assert await services.usage.summary(ann, "session", session_id="another") == []
+
+
+@pytest.mark.parametrize("cost", [-0.01, float("nan"), float("inf"), 1e9])
+async def test_a_cost_that_is_none_is_refused(
+    world: World, services: Services, cost: float
+) -> None:
+    wrong = UsageReport(model="m", tokens_in=1, tokens_out=1, cost_usd=cost)
+    with pytest.raises(TrunklineError, match="cost_usd"):
+        await services.usage.record(world.org, world.ann.user_id, world.session, wrong)

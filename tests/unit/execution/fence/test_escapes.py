@@ -1,5 +1,6 @@
 """The fence, tried from inside: a command of a real session, and every way out that we know."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ import pytest
 import pytest_asyncio
 
 from tests.support import escapes
+from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
 from trunkline.execution.fence import probe, words
 from trunkline.execution.fence.machine import Fence
@@ -97,6 +99,12 @@ NOT_COVERED = {
 }
 """What no system refuses yet: the guide says so."""
 
+SESSIONS: dict[str, dict[str, object]] = {
+    "s-1": {},
+    "s-off": {"network": "off"},
+    "s-list": {"network": "list", "network_hosts": ["127.0.0.1"]},
+}
+
 pytestmark = pytest.mark.skipif(not FILES, reason=words.told(FOUND, "auto"))
 
 
@@ -176,16 +184,27 @@ async def manager(
     made = SessionManager(
         line, home, {"semigraph": semigraph}, sessions_max=5, clock=time.time, fence=fence.profile
     )
-    await made.start_session({"session_id": "s-1", "agent_config": {"model": "demo"}})
+    await fence.proxy.open()
+    for session_id, config in SESSIONS.items():
+        agent = {"model": "demo"}
+        await made.start_session(
+            {"session_id": session_id, "agent_config": agent, "session_config": config}
+        )
     yield made
     await made.close()
+    await fence.proxy.close()
     await spawner.close()
     sockets.close()
 
 
 @pytest.fixture(scope="module")
 def line() -> RecordingLine:
-    return RecordingLine()
+    async def answer(_session: str, _method: str, _params: object) -> dict[str, object]:
+        return {}
+
+    made = RecordingLine()
+    made.answer = answer
+    return made
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -201,12 +220,12 @@ async def outcomes(
     return dict(json.loads(await ran(line, f"{sys.executable} escapes.py targets.json")))
 
 
-async def ran(line: RecordingLine, command: str) -> str:
+async def ran(line: RecordingLine, command: str, session_id: str = "s-1") -> str:
     """What a command of the session printed."""
-    number = len(line.events("s-1", "tool_call_complete")) + 1
-    line.say("s-1", f"run {command}", turn_id=f"t-{number}")
-    done = await line.until("s-1", "tool_call_complete", number)
-    await line.until("s-1", "execution_complete", number)
+    number = len(line.events(session_id, "tool_call_complete")) + 1
+    line.say(session_id, f"run {command}", turn_id=f"t-{number}")
+    done = await line.until(session_id, "tool_call_complete", number)
+    await line.until(session_id, "execution_complete", number)
     return str(done.get("result") or done.get("error"))
 
 
@@ -225,3 +244,61 @@ async def test_what_cannot_be_closed_is_known_and_told(outcomes: dict[str, str])
     guide = (Path(__file__).parents[4] / "docs" / "guide" / "fence.md").read_text()
     for sentence in words.NOT_COVERED:
         assert sentence in guide
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.usefixtures("manager")
+async def test_a_command_works_as_ever_inside(line: RecordingLine) -> None:
+    done = await ran(line, 'mktemp && echo x > made && cat made && git --version && echo "$TMPDIR"')
+    assert "x\ngit version" in done
+    assert done.count("/.semibot/sessions/s-1/tmp") == 2
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.usefixtures("manager")
+async def test_a_command_that_is_refused_something_is_told_of_the_fence(
+    line: RecordingLine,
+) -> None:
+    done = await ran(line, "ls /root /tmp")
+    assert "the fence around this session may have refused it" in done
+    assert "fence" not in await ran(line, "ls /not-there")
+
+
+CONNECT = "import socket; socket.create_connection(('127.0.0.1', {port}), 5); print('reached')"
+FETCH = "import urllib.request as u; print(u.urlopen('http://{host}:{port}/', timeout=5).read())"
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.usefixtures("manager")
+@pytest.mark.skipif(not (CALLS and FOUND.ports), reason="an old kernel")
+async def test_commands_reach_the_network_that_their_session_has(line: RecordingLine) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.0 200 OK\r\n\r\nanswered")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    direct = f'{sys.executable} -c "{CONNECT.format(port=port)}"'
+    assert "reached" in await ran(line, direct)
+    assert "Permission denied" in await ran(line, direct, "s-list")
+    by_proxy = f'{sys.executable} -c "{FETCH.format(host="127.0.0.1", port=port)}"'
+    assert "answered" in await ran(line, by_proxy, "s-list")
+    other = f'{sys.executable} -c "{FETCH.format(host="localhost", port=port)}"'
+    assert "403" in await ran(line, other, "s-list")
+    assert "not permitted" in await ran(line, direct, "s-off")
+    server.close()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_a_command_leaves_behind_ends_with_its_session(
+    place: Path, manager: SessionManager, line: RecordingLine
+) -> None:
+    left = place / "home" / "workspace" / "left"
+    orphan = "import os,time; open('left','w').write(str(os.getpid())); time.sleep(600)"
+    await ran(
+        line, f'setsid {sys.executable} -c "{orphan}" & until [ -s left ]; do :; done', "s-off"
+    )
+    pid = int(left.read_text())
+    await manager.stop_session({"session_id": "s-off", "reason": "timeout"})
+    await until(lambda: not Path(f"/proc/{pid}").exists())

@@ -220,3 +220,31 @@ async def test_closing_does_not_wait_for_a_server_that_never_greets(home: Home) 
     with pytest.raises(ToolError):
         await task
     await gone(int(pid))
+
+
+LAST = "import os, sys; print('Traceback: no file for', os.environ['OWN_TOKEN'], file=sys.stderr)"
+
+
+async def test_a_server_that_does_not_come_up_shows_its_last_words_without_its_secrets(
+    home: Home,
+) -> None:
+    program = f"{LAST}; sys.exit(3)"
+    client = LocalMcp(
+        server(sys.executable, "-c", program, OWN_TOKEN="secret-of-it"), ENV, home.workspace
+    )
+    try:
+        with pytest.raises(ToolError) as failed:
+            await client.tools()
+    finally:
+        await client.close()
+    assert "it ended with 3" in str(failed.value)
+    assert "its last words: Traceback: no file for …" in str(failed.value)
+    assert "secret-of-it" not in str(failed.value)
+
+
+async def test_a_server_that_dies_in_a_call_shows_its_last_words(odd: LocalMcp) -> None:
+    await odd.call("noise", {})
+    with pytest.raises(ToolError) as failed:
+        await odd.call("die", {})
+    assert "it ended with 7" in str(failed.value)
+    assert "its last words: a word on the error output" in str(failed.value)

@@ -208,7 +208,9 @@ class Daemon:
             self._seen.notify_all()
 
     async def _reply(self, request: ipc.Request) -> None:
-        said = self.answers[request.method](request.params)
+        answer = self.answers.get(request.method)
+        unknown = ipc.ErrorBody(code="METHOD_NOT_FOUND", message=f"no {request.method}")
+        said = unknown if answer is None else answer(request.params)
         if isinstance(said, Awaitable):
             said = await said
         if isinstance(said, ipc.ErrorBody):

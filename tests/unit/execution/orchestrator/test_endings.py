@@ -49,10 +49,10 @@ async def test_a_cancel_between_the_answer_and_its_saving_keeps_the_answer_once(
     running: list[turns.Turns],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def cancelled(context: Context, calls: Sequence[ToolCall], used: int) -> Any:
+    def cancelled(context: Context, calls: Sequence[ToolCall], *more: Any) -> Any:
         running[0].cancel()
         monkeypatch.undo()
-        return review(context, calls, used)
+        return review(context, calls, *more)
 
     monkeypatch.setattr("trunkline.execution.orchestrator.nodes.review", cancelled)
     model.script(Turn(text="the whole answer"), Turn(text="ok"))

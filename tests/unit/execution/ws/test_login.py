@@ -29,7 +29,7 @@ async def test_the_first_line_shows_ticket_and_token_and_the_next_ones_no_ticket
         assert first.received[0] == {
             "type": "auth",
             "token": "token-1",
-            "capabilities": ["seq", "batch", "query", "rules"],
+            "capabilities": ["seq", "batch", "query", "steer", "fork", "rules"],
         }
         first.drop()
         again = await server.connected(2)

@@ -10,6 +10,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
 from trunkline.control.core import Core
 from trunkline.control.errors import InvalidRequest
+from trunkline.control.records.fields import Id
 from trunkline.control.records.page import Page, Paging
 from trunkline.control.services.audit import AuditEntry, AuditHead, Verification
 from trunkline.control.services.usage import GroupBy, UsageSum
@@ -25,6 +26,7 @@ class UsageQuery(msgspec.Struct, kw_only=True):
     group_by: GroupBy = "model"
     since: _Time | None = None
     until: _Time | None = None
+    session_id: Id | None = None
 
 
 class UsageSums(msgspec.Struct, kw_only=True):
@@ -36,9 +38,10 @@ class UsageSums(msgspec.Struct, kw_only=True):
 @usage.get("/usage")
 async def sum_usage(core: Core, who: Principal, query: UsageQuery) -> UsageSums:
     """Sum up what models were used: your own; for org admins, their org's."""
-    return UsageSums(
-        items=await core.services.usage.summary(who, query.group_by, query.since, query.until)
+    items = await core.services.usage.summary(
+        who, query.group_by, query.since, query.until, session_id=query.session_id
     )
+    return UsageSums(items=items)
 
 
 @audit.get("/audit")

@@ -100,7 +100,7 @@ async def create_session(core: Core, who: Principal, body: NewSession = NewSessi
     """
     if body.adopt is not None:
         return await core.adopting.adopt(who, body)
-    return await core.sessions.create(who, body)
+    return await core.sessions.create(who, body, is_strict=True)
 
 
 @sessions.get("/sessions")

@@ -7,6 +7,7 @@ import asyncio
 import os
 from itertools import islice
 
+import msgspec
 import structlog
 from msgspec import UNSET
 from sqlalchemy import select, update
@@ -107,6 +108,8 @@ class VmHost:
             return
         if returning:
             self.metrics.reconnections += 1
+            if not is_fresh and line.traits.rules:
+                self._core.ruling.returned(machine)
         _log.info("line is live", machine=machine.id, user=line.user_id, fresh=not returning)
 
     async def _admitted(self, line: VmLine, token: str) -> Machine:
@@ -165,6 +168,7 @@ class VmHost:
             raise CloseLine(CloseCode.OK, "")
         if line.accepted():
             data.capabilities = sorted(line.capabilities)
+            self._tell_prices(data)
         elif line.dialect != DOCUMENTED:
             chosen = data.llm_config or {}
             model = chosen.get("default_model") or default_model(list(data.api_keys))
@@ -204,7 +208,14 @@ class VmHost:
                 self._core.tasks.spawn(self._tell_keys(line, line.machine), "keys changed")
 
     async def _tell_keys(self, line: VmLine, machine: Machine) -> None:
-        line.tell(Init(data=await self._access(machine, line.token)))
+        data = await self._access(machine, line.token)
+        self._tell_prices(data)
+        line.tell(Init(data=data))
+
+    def _tell_prices(self, data: InitData) -> None:
+        """The operator's own, so that events say the same as the sums here."""
+        if (own := self._core.services.own_prices) is not None:
+            data.llm_config = {**(data.llm_config or {}), "prices": msgspec.to_builtins(own)}
 
     def _revoked(self, machine_id: str) -> None:
         """Also a line that is just being let in."""

@@ -11,7 +11,7 @@ from trunkline.control.ids import new_id
 from trunkline.control.log import events
 from trunkline.control.machines.machine import Machine
 from trunkline.control.sessions.records import NewMessage, NewSession, Session
-from trunkline.control.sessions.sessions import shown_of
+from trunkline.control.sessions.saying import shown_of
 from trunkline.wire.answers import Answer, kind_of
 from trunkline.wire.answers import answer_of as meaning_of
 from trunkline.wire.yeaft.web import ATTACHMENT, Request

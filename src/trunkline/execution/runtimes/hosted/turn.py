@@ -73,7 +73,7 @@ class Turn:
         self._monotonic = monotonic
         self._approvals = Approvals(self, sleep)
         self._usage: dict[str, Json] = {}
-        self._cost_usd: float | None = None
+        self._costs_usd: dict[str, float] = {}
         self._open_questions = 0
         self._waited_s = 0.0
         self._waited_from = 0.0
@@ -191,7 +191,7 @@ class Turn:
         for name, count in counted.items():
             of_model[name] = of_model.get(name, 0) + count
         if cost_usd is not None:
-            self._cost_usd = (self._cost_usd or 0.0) + cost_usd
+            self._costs_usd[model] = self._costs_usd.get(model, 0.0) + cost_usd
 
     def answer(self, data: Json) -> None:
         """A person's answer came."""
@@ -214,13 +214,16 @@ class Turn:
             name: sum(of_model[name] for of_model in self._usage.values())
             for name in ("calls", "tokens_in", "tokens_out")
         }
-        self.emit("usage", **summed, models=self._usage, cost_usd=self._cost_usd)
+        known = round(sum(self._costs_usd.values()), 9) if self._costs_usd else None
+        cost = None if known is None else {"amount": known, "currency": "USD"}
+        self.emit("usage", **summed, models=self._usage, cost=cost, cost_usd=known)
         for model, used in self._usage.items():
             self.control.fire_and_forget(
                 "usage_report",
                 model=model,
                 tokens_in=used["tokens_in"],
                 tokens_out=used["tokens_out"],
+                **({"cost_usd": self._costs_usd[model]} if model in self._costs_usd else {}),
             )
 
 

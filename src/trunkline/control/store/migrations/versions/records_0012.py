@@ -1,6 +1,7 @@
-"""Messages to running turns; which session and turn a session is a copy of.
+"""Messages to running turns; which session and turn a session is a copy of, and copies that are
+being made.
 
-A new database has both from `records_0001`.
+A new database has all of it from `records_0001`.
 """
 
 import sqlalchemy as sa
@@ -18,3 +19,9 @@ def upgrade() -> None:
         op.add_column("turns", sa.Column("steers", sa.String(36)))
     if "forked_from" not in {one["name"] for one in inspected.get_columns("sessions")}:
         op.add_column("sessions", sa.Column("forked_from", sa.JSON))
+    if "drafts" not in inspected.get_table_names():
+        op.create_table(
+            "drafts",
+            sa.Column("id", sa.String(36), primary_key=True),
+            sa.Column("created_at", sa.BigInteger, nullable=False),
+        )

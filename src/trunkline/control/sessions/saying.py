@@ -1,0 +1,49 @@
+"""What a person's message becomes: a turn, a word to the one that runs, or what is run instead."""
+
+from typing import Any
+
+from trunkline import limits, names
+from trunkline.control.access.auth import Principal
+from trunkline.control.machines.core import MachineCore
+from trunkline.control.sessions.records import NewMessage, Session
+from trunkline.wire.commands import Say
+
+Json = dict[str, Any]
+
+REPLACED = "replaced"
+"""Why a turn was stopped for which another message was sent."""
+
+
+def said(
+    core: MachineCore, session: Session, say: Say, who: Principal, new: NewMessage
+) -> tuple[str, bool]:
+    """The turn that the message opens or steers, and whether others were stopped for it. What
+    cannot be steered opens a turn, which waits."""
+    shown = {"content": new.message, "user_id": who.user_id, **shown_of(new)}
+    is_steering = new.when_busy == "steer" and session.runtime_type in names.STEERED_RUNTIMES
+    steered = core.steer(say, shown) if is_steering else None
+    if steered is not None:
+        return steered, False
+    is_replacing = new.when_busy == "replace" and core.is_working(session.id)
+    if is_replacing:
+        core.cancel(session.id, REPLACED)
+    core.say(say, shown)
+    return say.turn_id, is_replacing
+
+
+def shown_of(new: NewMessage) -> Json:
+    """What readers see of a message besides its text."""
+    shown: Json = {}
+    if new.client_message_id is not None:
+        shown["client_message_id"] = new.client_message_id
+    attached = (new.metadata or {}).get("attachments")
+    if isinstance(attached, list):
+        shown["attachments"] = [
+            {
+                "name": str(one.get("name", ""))[: limits.NAME_CHARS_MAX],
+                "mime": str(one.get("mime", ""))[: limits.NAME_CHARS_MAX],
+            }
+            for one in attached[: limits.ATTACHMENTS_MAX]
+            if isinstance(one, dict)
+        ]
+    return shown

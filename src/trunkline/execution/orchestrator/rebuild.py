@@ -1,0 +1,165 @@
+"""A session whose own files have lost something is made whole from what the control plane has.
+
+The log there holds every finished answer and tool result that a reader has seen. Asked when a
+checkpoint cannot be read or could not be written, when there is none although much was said, and
+when a message's `history` has an answer that nobody here remembers. Where the control plane does
+not know the request or is away, that history is what there is.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+import structlog
+from msgspec import Meta
+
+from trunkline import limits
+from trunkline.execution.errors import NO_SUCH_METHOD, RequestFailed
+from trunkline.execution.json_object import Json
+from trunkline.execution.llm.base import Message, ToolCall
+from trunkline.execution.orchestrator.context import Context
+from trunkline.execution.orchestrator.history import from_wire, unanswered
+
+_log = structlog.get_logger(__name__)
+
+WAIT_S = 10.0
+NO_RESULT = "not finished: no result of this call was seen"
+
+
+class _Call(msgspec.Struct):
+    id: Annotated[str, Meta(max_length=limits.ID_CHARS_MAX)]
+    name: str
+    arguments: dict[str, Any] = {}
+
+
+class _Said(msgspec.Struct):
+    """One message; comes from outside."""
+
+    role: str
+    content: str = ""
+    turn_id: str | None = None
+    tool_calls: list[_Call] = []
+    tool_call_id: str = ""
+    is_error: bool = False
+
+
+class _Conversation(msgspec.Struct):
+    messages: list[_Said]
+
+
+class Rebuild:
+    """Of one session."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._is_known = True
+        """Whether the control plane has the method, as far as is known."""
+
+    async def whole(
+        self, messages: Sequence[Message], newest_turn: str, history: Sequence[Json], but: str
+    ) -> list[Message] | None:
+        """The conversation with what was missing; None when nothing is. `newest_turn` is that of
+        the last message here, `but` the turn that begins now."""
+        said = await self._asked(newest_turn) if self._is_known else None
+        if said is None:
+            found = _with_history(messages, from_wire(history))
+        else:
+            found = _joined(messages, newest_turn, [one for one in said if one.turn_id != but])
+        if len(found) <= len(messages):
+            return None
+        _log.warning(
+            "a session's memory was rebuilt",
+            session_id=self._context.session_id,
+            messages=len(found) - len(messages),
+            by="the log" if said is not None else "the message's history",
+        )
+        return found
+
+    async def note_missing(self, messages: Sequence[Message]) -> None:
+        """Writes to `conversation.md` what was said behind the last thing that it has."""
+        memory = self._context.memory
+        written = {section.content for section in await memory.get_messages()}
+        texts = [one for one in messages if one["role"] != "tool" and one["content"].strip()]
+        behind = next(
+            (at for at in range(len(texts), 0, -1) if texts[at - 1]["content"] in written), 0
+        )
+        for one in texts[behind:]:
+            await memory.save_message(one["role"], one["content"])
+
+    async def _asked(self, newest_turn: str) -> list[_Said] | None:
+        wanted = {"from_turn": newest_turn} if newest_turn else {}
+        try:
+            async with asyncio.timeout(WAIT_S):
+                answer = await self._context.control.request("get_conversation", **wanted)
+            return msgspec.convert(answer, _Conversation).messages
+        except RequestFailed as error:
+            self._is_known = error.code not in NO_SUCH_METHOD
+            reason = error.message
+        except (ConnectionError, TimeoutError, msgspec.ValidationError) as error:
+            reason = str(error) or type(error).__name__
+        session_id = self._context.session_id
+        _log.warning("the conversation cannot be asked for", session_id=session_id, reason=reason)
+        return None
+
+
+def is_unknown(messages: Sequence[Message], history: Sequence[Json]) -> bool:
+    """Whether the newest answer of a message's history is one that nobody here remembers."""
+    answers = [one["content"] for one in from_wire(history) if one["role"] == "assistant"]
+    if not answers:
+        return False
+    newest = answers[-1].strip()
+    return not any(
+        one["role"] == "assistant" and one["content"].strip() == newest for one in messages
+    )
+
+
+def _joined(messages: Sequence[Message], turn_id: str, said: Sequence[_Said]) -> list[Message]:
+    """What is here up to the turn from which on the log was asked, then what the log has."""
+    theirs = _messages(said)
+    if not messages or not any(one.turn_id == turn_id for one in said):
+        return theirs if len(theirs) > len(messages) else list(messages)
+    start = max(at for at, one in enumerate(messages) if at == 0 or one["role"] == "user")
+    return [*messages[:start], *theirs]
+
+
+def _with_history(messages: Sequence[Message], history: Sequence[Message]) -> list[Message]:
+    known = {(one["role"], one["content"]) for one in messages}
+    behind = next(
+        (
+            at
+            for at in range(len(history), 0, -1)
+            if (history[at - 1]["role"], history[at - 1]["content"]) in known
+        ),
+        0,
+    )
+    return [*messages, *history[behind:]]
+
+
+def _messages(said: Sequence[_Said]) -> list[Message]:
+    found: list[Message] = []
+    for one in said:
+        if one.role == "user" or (one.role == "assistant" and (found or one.tool_calls)):
+            found += _unfinished(found)
+            message = Message(
+                role="user" if one.role == "user" else "assistant", content=one.content
+            )
+            if one.tool_calls:
+                message["tool_calls"] = [
+                    ToolCall(id=call.id, name=call.name, arguments=call.arguments)
+                    for call in one.tool_calls
+                ]
+            found.append(message)
+        elif one.role == "tool" and found:
+            result = Message(role="tool", content=one.content, tool_call_id=one.tool_call_id)
+            if one.is_error:
+                result["is_error"] = True
+            found.append(result)
+    return [*found, *_unfinished(found)]
+
+
+def _unfinished(messages: Sequence[Message]) -> list[Message]:
+    return [
+        Message(role="tool", content=NO_RESULT, tool_call_id=call["id"], is_error=True)
+        for call in unanswered(messages)
+    ]

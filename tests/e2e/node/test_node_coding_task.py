@@ -1,0 +1,129 @@
+"""A small task, as people give it: read, edit, run the tests, fix, commit, in a worktree of a real
+repository, with a model whose context is far too small for all of it."""
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.support.control import Control
+from tests.support.git import committed, git
+from tests.support.model_server import Failure, ModelRequest, ModelServer, ToolUse, Turn
+from tests.support.node import World
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+MODULES = 30
+WINDOW = 16_000
+SUMMARY = "Goal: every shape tells its area. Files: shapes/*.py. Open points: tests, commit."
+CHECK = f"{sys.executable} -B -m unittest -q test_shapes"
+_TEST = """\
+import unittest
+from shapes.shape_0 import area
+
+class Areas(unittest.TestCase):
+    def test_area(self):
+        self.assertEqual(area(3, 4), 12)
+
+unittest.main() if __name__ == "__main__" else None
+"""
+
+
+class Coder:
+    """A model with a plan of one tool call a step; it forgets what it is not told again."""
+
+    def __init__(self, steps: list[ToolUse]) -> None:
+        self._steps = steps
+        self.summaries = 0
+        self.largest = 0
+
+    def answer(self, request: ModelRequest) -> Turn:
+        # Four characters of English are a token, roughly; JSON around them is generous.
+        self.largest = max(self.largest, len(json.dumps(request.body)) // 4)
+        if self.largest > 1.2 * WINDOW:
+            return Turn(failure=Failure(kind="context_full"))
+        if "You write the summary" in request.system:
+            self.summaries += 1
+            return Turn(text=SUMMARY)
+        if not self._steps:
+            return Turn(text="Areas are computed, the tests pass, and it is committed.")
+        return Turn(tool_calls=[self._steps.pop(0)])
+
+
+def call(name: str, **arguments: Any) -> ToolUse:
+    return ToolUse(name=name, arguments=arguments)
+
+
+def plan() -> list[ToolUse]:
+    reading = [call("read_file", path=f"shapes/shape_{number}.py") for number in range(MODULES)]
+    wrong = {"old_text": "return None", "new_text": "return width + height"}
+    right = {"old_text": "return width + height", "new_text": "return width * height"}
+    return [
+        call("list_files", recursive=True),
+        *reading[: MODULES // 2],
+        call("bash", command=CHECK),
+        call("search_files", pattern="return None"),
+        call("edit_file", path="shapes/shape_0.py", **wrong),
+        call("bash", command=CHECK),
+        *reading[MODULES // 2 :],
+        call("edit_file", path="shapes/shape_0.py", **right),
+        call("bash", command=CHECK),
+        call("write_file", path="CHANGES", content="Areas are computed.\n"),
+        call("bash", command="git add -A && git commit -qm 'Areas are computed'"),
+        call("bash", command="git log --oneline"),
+    ]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "projects" / "shapes"
+    (folder / "shapes").mkdir(parents=True)
+    for number in range(MODULES):
+        lines = "".join(f"# shape {number} is like no other, line {line}\n" for line in range(60))
+        module = folder / "shapes" / f"shape_{number}.py"
+        module.write_text(f"{lines}def area(width, height):\n    return None\n")
+    (folder / "test_shapes.py").write_text(_TEST)
+    committed(folder)
+    git(folder, "config", "user.name", "Ada")
+    git(folder, "config", "user.email", "ada@example.org")
+    return folder
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def world(tmp_path: Path, control: Control, project: Path) -> AsyncIterator[World]:
+    env = {"TRUNKLINE_NODE_ROOTS": str(project.parent)}
+    async with ModelServer() as model, World(control, model, tmp_path / "home", env) as world:
+        yield world
+
+
+async def test_a_coding_task_through_forty_calls_and_two_compactions(
+    world: World, project: Path
+) -> None:
+    coder = Coder(plan())
+    world.model.otherwise(coder.answer)
+    config = {"context_window": WINDOW, "max_turns": 100}
+    async with await world.session(agent=config, workspace=str(project), worktree=True) as talk:
+        end = await talk.ask("Make the area of a shape work; the tests say how.")
+        assert end.get("content") == "Areas are computed, the tests pass, and it is committed."
+        calls = talk.events("tool_call_complete")
+        assert len(calls) == len(plan()) >= 40
+        checks = [one["result"] for one in calls if CHECK in str(one["tool_input"])]
+        # A failing run is a result that the model reads, not a failed tool.
+        assert [one.count("FAILED") for one in checks] == [1, 1, 0]
+        assert not any(one["is_error"] for one in calls)
+        compactions = talk.events("context_compacted")
+        assert len(compactions) >= 2
+        assert all(one["after_tokens"] < one["before_tokens"] for one in compactions)
+        assert coder.summaries == sum(one["how"] == "summary" for one in compactions) >= 1
+
+        assert "return None" in (project / "shapes" / "shape_0.py").read_text()
+        diff = await talk.user.ok("GET", f"/sessions/{talk.id}/diff")
+        assert {one["path"] for one in diff["files"]} == {"CHANGES", "shapes/shape_0.py"}
+        await talk.user.ok("POST", f"/sessions/{talk.id}/apply")
+    assert "return width * height" in (project / "shapes" / "shape_0.py").read_text()
+    assert (project / "CHANGES").read_text() == "Areas are computed.\n"
+    assert git(project, "log", "--format=%s").splitlines() == ["first"]

@@ -1,0 +1,69 @@
+"""Names that a session chooses, on machines that say what they know and on others."""
+
+import pytest
+
+from trunkline.control.machines.runtimes import Models, Runtime, runtimes_of
+from trunkline.control.sessions.known_names import unknown_model, unknown_setting
+
+SAYS = Runtime(True, settings=["max_turns", "timeout_seconds"], models=Models(["groq"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "is_known"),
+    [
+        *((name, True) for name in ("demo", "local", "local/x", "gpt-9", "o7-mini", "claude-x")),
+        *((name, True) for name in ("groq/llama", "stored/x", "openai/anything", "anthropic/x")),
+        *((name, False) for name in ("lama3.2", "gtp-4o", "nobody/x", "groq", "stored", "/", "💥")),
+    ],
+)
+def test_a_model_that_nobody_serves_is_refused(name: str, is_known: bool) -> None:
+    problem = unknown_model(SAYS, name, ["stored"], has_base_url=False)
+    assert (problem is None) is is_known
+    if problem is not None:
+        assert problem.code == "MODEL_NOT_FOUND"
+        assert "groq, stored" in problem.message
+    assert unknown_model(SAYS, name, [], has_base_url=True) is None
+    anything = Runtime(True, models=Models(["openai"], any=True))
+    assert unknown_model(anything, name, [], has_base_url=False) is None
+    assert unknown_model(Runtime(True), name, [], has_base_url=False) is None
+
+
+@pytest.mark.parametrize("model", [None, "", " ", 7, ["gpt-4o"]])
+def test_no_model_is_no_slip(model: object) -> None:
+    assert unknown_model(SAYS, model, [], has_base_url=False) is None
+
+
+def test_the_nearest_known_model_is_named() -> None:
+    problem = unknown_model(SAYS, "gtp-4o", [], has_base_url=False)
+    assert problem is not None
+    assert "did you mean 'gpt-4o'?" in problem.message
+
+
+def test_a_settings_name_is_refused_with_the_nearest_one() -> None:
+    assert unknown_setting(SAYS, ["max_turns", "temperature", "system_prompt"]) is None
+    problem = unknown_setting(SAYS, ["max_turn"])
+    assert problem is not None
+    assert (problem.code, problem.message) == (
+        "UNKNOWN_FIELD",
+        "unknown setting 'max_turn': did you mean 'max_turns'?",
+    )
+    assert unknown_setting(Runtime(True), ["whatever"]) is None
+
+
+@pytest.mark.parametrize("said", [None, 7, {"providers": 3}, {"providers": None}, "x", []])
+def test_what_a_machine_says_is_checked(said: object) -> None:
+    details = {"semigraph": {"usable": True, "settings": said, "models": said}}
+    health = {"runtimes": ["semigraph"], "runtime_details": details}
+    found = runtimes_of(health)["semigraph"]
+    assert found.models is None
+    assert found.settings in (None, [])
+
+
+def test_what_a_machine_says_is_bounded() -> None:
+    names = ["x" * 41, 5, *(f"n{number}" for number in range(500))]
+    details = {"semigraph": {"settings": names, "models": {"providers": names, "any": 1}}}
+    found = runtimes_of({"runtimes": ["semigraph"], "runtime_details": details})["semigraph"]
+    assert found.settings is not None
+    assert found.models is not None
+    assert len(found.settings) == len(found.models.providers) == 98
+    assert found.models.any is False

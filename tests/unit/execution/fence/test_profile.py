@@ -1,0 +1,240 @@
+"""What a session may do, as the daemon decides it."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trunkline.execution.errors import StartFailed
+from trunkline.execution.fence import words
+from trunkline.execution.fence.hosts import covers, is_host
+from trunkline.execution.fence.machine import Fence
+from trunkline.execution.fence.probe import Found
+from trunkline.execution.fence.profile import Mode, Profile, git_folders, without
+from trunkline.execution.fence.seccomp import command_filter, session_filter
+from trunkline.execution.home import Home
+from trunkline.execution.session import ipc
+
+ALL = Found(landlock_abi=7, files=True, calls=True)
+NONE = Found(why_not="an old kernel")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    made = Home(tmp_path / "home")
+    made.make()
+    return made
+
+
+def start(home: Home, **config: Any) -> ipc.Start:
+    runtime = config.pop("runtime_type", ipc.DEFAULT_RUNTIME)
+    workspace = config.pop("workspace", "")
+    return ipc.Start(
+        session_id="s-1",
+        home=str(home.root),
+        workspace=workspace,
+        runtime_type=runtime,
+        session_config=config,
+    )
+
+
+def fence(home: Home, mode: Mode = "auto", found: Found = ALL, **more: Any) -> Fence:
+    return Fence(home, mode, found, env={"HOME": str(home.root.parent / "user")}, **more)
+
+
+def made(profile: Profile | None) -> Profile:
+    assert profile is not None
+    return profile
+
+
+def test_a_session_writes_its_workspace_and_nothing_of_the_machine(home: Home) -> None:
+    profile = made(fence(home).profile(start(home)))
+    assert profile.write == [str(home.workspace), str(home.cache)]
+    assert profile.own == [str(home.session("s-1")), str(home.locks)]
+    assert profile.temp == str(home.session("s-1") / "tmp")
+    inside = [path for path in profile.read if path.startswith(str(home.root))]
+    assert inside == [str(home.skills), str(home.programs)]
+
+
+@pytest.mark.parametrize(("mode", "found"), [("off", ALL), ("auto", NONE)])
+def test_where_there_is_no_fence_nothing_is_confined_and_it_says_so(
+    home: Home, mode: Mode, found: Found
+) -> None:
+    without_one = fence(home, mode, found)
+    assert without_one.profile(start(home)) is None
+    assert not without_one.in_force
+    assert without_one.told()["words"].startswith("no fence: ")
+
+
+def test_where_a_fence_is_required_and_there_is_none_no_session_starts(home: Home) -> None:
+    with pytest.raises(StartFailed, match="no fence: an old kernel") as refused:
+        fence(home, "require", NONE).profile(start(home))
+    assert refused.value.code == "FENCE_REQUIRED"
+
+
+@pytest.mark.parametrize(
+    ("found", "runtime", "network"),
+    [(NONE, "semigraph", "off"), (NONE, "semigraph", "list"), (ALL, "claude-code", "off")],
+)
+def test_a_network_that_cannot_be_closed_is_not_called_closed(
+    home: Home, found: Found, runtime: str, network: str
+) -> None:
+    with pytest.raises(StartFailed, match="inside of a fence"):
+        fence(home, found=found).profile(start(home, runtime_type=runtime, network=network))
+
+
+@pytest.mark.parametrize(
+    ("machine", "session", "expected"),
+    [
+        (("open", []), {}, ("open", [])),
+        (("open", []), {"network": "off"}, ("off", [])),
+        (("off", []), {"network": "open"}, ("off", [])),
+        (("open", []), {"network": "list", "network_hosts": ["A.org."]}, ("list", ["a.org"])),
+        (("list", ["a.org"]), {"network": "open"}, ("list", ["a.org"])),
+        (("list", ["*.a.org"]), {"network": "list", "network_hosts": ["x.a.org", "b.org"]}, None),
+        (("list", ["a.org"]), {"network": "list"}, ("list", ["a.org"])),
+    ],
+)
+def test_a_session_has_no_more_network_than_its_machine(
+    home: Home, machine: Any, session: Any, expected: Any
+) -> None:
+    profile = made(
+        fence(home, network=machine[0], hosts=machine[1]).profile(start(home, **session))
+    )
+    assert (profile.network, profile.hosts) == (expected or ("list", ["x.a.org"]))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"network": "wide"},
+        {"network": ["off"]},
+        {"network": "list", "network_hosts": "a.org"},
+        {"network": "list", "network_hosts": [1]},
+        {"network": "list", "network_hosts": ["a b"]},
+        {"network": "list", "network_hosts": ["http://a.org/"]},
+        {"network": "list", "network_hosts": ["a.org"] * 201},
+        {"network": "list", "network_hosts": ["a" * 300]},
+    ],
+)
+def test_nonsense_about_the_network_starts_nothing(home: Home, config: Any) -> None:
+    with pytest.raises(StartFailed) as refused:
+        fence(home).profile(start(home, **config))
+    assert refused.value.code == "INVALID_SETTINGS"
+
+
+def test_a_folder_is_allowed_around_what_is_hidden_in_it(tmp_path: Path) -> None:
+    for name in ("a/b/secret", "a/b/plain", "a/c", "d"):
+        (tmp_path / name).mkdir(parents=True)
+    found = set(without(tmp_path, [tmp_path / "a" / "b" / "secret"]))
+    assert found == {tmp_path / "a" / "b" / "plain", tmp_path / "a" / "c", tmp_path / "d"}
+    assert list(without(tmp_path, [tmp_path / "not-there"])) == [tmp_path]
+    assert list(without(tmp_path / "a" / "b" / "secret", [tmp_path / "a"])) == []
+
+
+def test_who_works_at_home_sees_no_ssh_keys_and_no_data_of_the_control_plane(home: Home) -> None:
+    user = home.root.parent / "user"
+    for name in (".ssh", ".local/share/trunkline", "code"):
+        (user / name).mkdir(parents=True)
+    data = home.root.parent / "user" / "data"
+    data.mkdir()
+    profile = made(fence(home, hidden=[data]).profile(start(home, workspace=str(user))))
+    assert profile.write == [str(user / "code"), str(home.cache)]
+
+
+def test_a_session_cannot_work_in_the_data_folder(home: Home, tmp_path: Path) -> None:
+    inside = tmp_path / "data" / "keys"
+    inside.mkdir(parents=True)
+    with pytest.raises(StartFailed) as refused:
+        fence(home, hidden=[tmp_path / "data"]).profile(start(home, workspace=str(inside)))
+    assert refused.value.code == "WORKSPACE_REFUSED"
+
+
+def test_a_home_below_the_data_folder_works_all_the_same(tmp_path: Path) -> None:
+    home = Home(tmp_path / "data" / "vms" / "m-1")
+    home.root.parent.mkdir(parents=True)
+    home.make()
+    profile = made(fence(home, hidden=[tmp_path / "data"]).profile(start(home)))
+    assert profile.write[0] == str(home.workspace)
+
+
+def test_a_worktree_writes_its_repositorys_objects_but_not_its_hooks(tmp_path: Path) -> None:
+    repository, tree = tmp_path / "repository", tmp_path / "tree"
+    git = ["git", "-C", str(repository), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run(["git", "init", "-q", str(repository)], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    subprocess.run([*git, "worktree", "add", "-q", str(tree)], check=True)
+    common = repository / ".git"
+    found = git_folders(tree, [tmp_path])
+    assert found.read == [str(common)]
+    assert str(common) not in found.write
+    assert str(common / "objects") in found.write
+    assert str(common / "worktrees" / "tree") in found.write
+    assert not any("hooks" in path or path.endswith("config") for path in found.write)
+    assert git_folders(tree, [tmp_path / "elsewhere"]).read == []
+    (repository / "src").mkdir()
+    assert git_folders(repository / "src", [tmp_path]).write == [str(common)]
+
+
+@pytest.mark.parametrize(
+    "text", ["gitdir: /", "gitdir: /etc", "gitdir: ../data", "nonsense", "", "\xff" * 9000]
+)
+def test_a_git_file_written_by_hand_opens_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "data" / "objects").mkdir(parents=True)
+    (tmp_path / "data" / "HEAD").touch()
+    (tmp_path / "data" / "commondir").write_text(".")
+    (tmp_path / "work" / ".git").write_text(text)
+    found = git_folders(tmp_path / "work", [tmp_path])
+    assert (found.read, found.write) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "host", "is_meant"),
+    [
+        ("example.org", "EXAMPLE.org.", True),
+        ("example.org", "a.example.org", False),
+        ("*.example.org", "a.b.example.org", True),
+        ("*.example.org", "example.org", False),
+        ("*.example.org", "badexample.org", False),
+        ("10.0.0.1", "10.0.0.1", True),
+    ],
+)
+def test_a_list_means_hosts_and_what_is_below_a_name(
+    pattern: str, host: str, is_meant: bool
+) -> None:
+    assert is_host(pattern)
+    assert covers(pattern, host) is is_meant
+
+
+def test_the_words_say_what_an_old_kernel_lacks() -> None:
+    told = words.told(Found(landlock_abi=2, files=True, calls=True, is_root=True), "auto", "list")
+    assert "files: kernel; signals: no (old kernel); sockets: blocked" in told
+    assert "programs that keep to the proxy" in told
+    assert "runs as root" in told
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_a_filter_is_whole_instructions_and_jumps_nowhere_else(machine: str) -> None:
+    packed = [session_filter(machine)]
+    packed += [
+        command_filter(machine, network, keeps_sizes=sizes)
+        for network in ("open", "off", "list")
+        for sizes in (True, False)
+    ]
+    for one in packed:
+        count = len(one) // 8
+        assert len(one) % 8 == 0
+        assert count < 4096
+        for at in range(count):
+            code, yes, no = one[at * 8], one[at * 8 + 2], one[at * 8 + 3]
+            if code & 7 == 5:
+                assert at + 1 + max(yes, no) < count
+
+
+def test_root_is_told() -> None:
+    assert ("runs as root" in words.told(Found(files=True, is_root=os.geteuid() == 0), "auto")) is (
+        os.geteuid() == 0
+    )
