@@ -58,6 +58,8 @@ async def test_tools_of_a_late_server_are_behind_those_that_the_model_knows() ->
     release = asyncio.Event()
 
     class Source:
+        is_remote = trust_hints = False
+
         def __init__(self, name: str, wait: bool = False) -> None:
             self.name = name
             self._wait = wait
