@@ -32,8 +32,8 @@ from trunkline.execution.orchestrator.by_hand import compact_by_hand
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
 from trunkline.execution.orchestrator.history import from_wire
-from trunkline.execution.orchestrator.notes import QUESTION, note_said, noted
-from trunkline.execution.orchestrator.rebuild import Rebuild, is_unknown
+from trunkline.execution.orchestrator.notes import QUESTION, note_said
+from trunkline.execution.orchestrator.rebuild import Rebuild
 from trunkline.execution.orchestrator.recovery import SavedUsage, TurnUsage, finish_half_done
 from trunkline.execution.orchestrator.state import Question, State, new_turn
 from trunkline.execution.orchestrator.steering import Steer
@@ -247,22 +247,14 @@ class Turns:
     async def _made_whole(self, job: _Job) -> State:
         """What the turn begins with, after what the session has lost is there again."""
         state = await self._graph.aget_state(self._config)
-        messages: list[Message] = state.values.get("messages", [])
-        damaged = self._checkpointer.is_damaged or self._is_unsaved
-        if not damaged and not is_unknown(messages, job.history):
-            return self._asked(job)
-        newest = state.values.get("turn_id", "")
-        found = await self._rebuild.whole(messages, newest, job.history, but=job.turn_id)
+        is_damaged = self._checkpointer.is_damaged or self._is_unsaved
+        found = await self._rebuild.lost(state.values, job.history, job.turn_id, is_damaged)
         self._checkpointer.is_damaged = self._is_unsaved = False
-        if found is None:
-            return self._asked(job)
-        why = "Part of this session's memory was lost on its machine, and was taken from the log."
-        self._context.emit("thinking", stage="memory", content=why)
-        await noted(self._context, self._rebuild.note_missing(found))
-        if self._new:
+        if found and self._new:
             return new_turn(job.turn_id, [*found, *self._asked(job)["messages"][-1:]])
-        changes = {"messages": Overwrite(found)}
-        await self._graph.aupdate_state(self._config, changes, as_node="respond")
+        if found:
+            changes = {"messages": Overwrite(found)}
+            await self._graph.aupdate_state(self._config, changes, as_node="respond")
         return self._asked(job)
 
     def _asked(self, job: _Job) -> State:
