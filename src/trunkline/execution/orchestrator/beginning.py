@@ -17,8 +17,7 @@ from trunkline.execution.orchestrator.attached import received
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import AgentGraph
 from trunkline.execution.orchestrator.history import from_wire
-from trunkline.execution.orchestrator.notes import noted
-from trunkline.execution.orchestrator.rebuild import Rebuild, is_unknown
+from trunkline.execution.orchestrator.rebuild import Rebuild
 from trunkline.execution.orchestrator.state import State, new_turn
 
 
@@ -71,22 +70,14 @@ class Beginning:
     async def _made_whole(self, job: Job) -> State:
         """What the turn begins with, after what the session has lost is there again."""
         state = await self._graph.aget_state(self._config)
-        messages: list[Message] = state.values.get("messages", [])
-        damaged = self._checkpointer.is_damaged or self.is_unsaved
-        if not damaged and not is_unknown(messages, job.history):
-            return self.asked(job)
-        newest = state.values.get("turn_id", "")
-        found = await self._rebuild.whole(messages, newest, job.history, but=job.turn_id)
+        is_damaged = self._checkpointer.is_damaged or self.is_unsaved
+        found = await self._rebuild.lost(state.values, job.history, job.turn_id, is_damaged)
         self._checkpointer.is_damaged = self.is_unsaved = False
-        if found is None:
-            return self.asked(job)
-        why = "Part of this session's memory was lost on its machine, and was taken from the log."
-        self._context.emit("thinking", stage="memory", content=why)
-        await noted(self._context, self._rebuild.note_missing(found))
-        if self.is_new:
+        if found and self.is_new:
             return new_turn(job.turn_id, [*found, *self.asked(job)["messages"][-1:]])
-        changes = {"messages": Overwrite(found)}
-        await self._graph.aupdate_state(self._config, changes, as_node="respond")
+        if found:
+            changes = {"messages": Overwrite(found)}
+            await self._graph.aupdate_state(self._config, changes, as_node="respond")
         return self.asked(job)
 
     def asked(self, job: Job) -> State:
