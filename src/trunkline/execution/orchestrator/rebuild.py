@@ -8,45 +8,30 @@ not know the request or is away, that history is what there is.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from itertools import takewhile
+from typing import Any
 
 import msgspec
 import structlog
-from msgspec import Meta
 
-from trunkline import limits
 from trunkline.execution.errors import NO_SUCH_METHOD, RequestFailed
 from trunkline.execution.json_object import Json
-from trunkline.execution.llm.base import Message, ToolCall
+from trunkline.execution.llm.base import Message
+from trunkline.execution.orchestrator import recorded
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.history import from_wire, unanswered
+from trunkline.execution.orchestrator.history import from_wire, newest_question
 from trunkline.execution.orchestrator.notes import noted
+from trunkline.execution.orchestrator.recorded import Recorded, checked
 
 _log = structlog.get_logger(__name__)
 
 WAIT_S = 10.0
-NO_RESULT = "not finished: no result of this call was seen"
-
-
-class _Call(msgspec.Struct):
-    id: Annotated[str, Meta(max_length=limits.ID_CHARS_MAX)]
-    name: str
-    arguments: dict[str, Any] = {}
-
-
-class _Said(msgspec.Struct):
-    """One message; comes from outside."""
-
-    role: str
-    content: str = ""
-    turn_id: str | None = None
-    tool_calls: list[_Call] = []
-    tool_call_id: str = ""
-    is_error: bool = False
 
 
 class _Conversation(msgspec.Struct):
-    messages: list[_Said]
+    """Comes from outside."""
+
+    messages: list[Any]
 
 
 class Rebuild:
@@ -81,7 +66,7 @@ class Rebuild:
         if said is None:
             found = _with_history(messages, from_wire(history))
         else:
-            found = _joined(messages, newest_turn, [one for one in said if one.turn_id != but])
+            found = joined(messages, newest_turn, said, but)
         if len(found) <= len(messages):
             return None
         _log.warning(
@@ -103,12 +88,12 @@ class Rebuild:
         for one in texts[behind:]:
             await memory.save_message(one["role"], one["content"])
 
-    async def _asked(self, newest_turn: str) -> list[_Said] | None:
+    async def _asked(self, newest_turn: str) -> list[Recorded] | None:
         wanted = {"from_turn": newest_turn} if newest_turn else {}
         try:
             async with asyncio.timeout(WAIT_S):
                 answer = await self._context.control.request("get_conversation", **wanted)
-            return msgspec.convert(answer, _Conversation).messages
+            return checked(msgspec.convert(answer, _Conversation).messages)
         except RequestFailed as error:
             self._is_known = error.code not in NO_SUCH_METHOD
             reason = error.message
@@ -130,13 +115,19 @@ def is_unknown(messages: Sequence[Message], history: Sequence[Json]) -> bool:
     )
 
 
-def _joined(messages: Sequence[Message], turn_id: str, said: Sequence[_Said]) -> list[Message]:
-    """What is here up to the turn from which on the log was asked, then what the log has."""
-    theirs = _messages(said)
-    if not messages or not any(one.turn_id == turn_id for one in said):
+def joined(
+    messages: Sequence[Message], newest_turn: str, said: Sequence[Recorded], but: str
+) -> list[Message]:
+    """What is here up to the turn from which on the log was asked, then what the log has, up to
+    the turn `but`: what was said later waits for its own. The question of that turn stays as it
+    is: notes, pictures and the summary of what was before are only here."""
+    before = list(takewhile(lambda one: one.turn_id != but, said))
+    theirs = recorded.messages(before)
+    if not messages or not theirs or all(one.turn_id != newest_turn for one in before):
         return theirs if len(theirs) > len(messages) else list(messages)
-    start = max(at for at, one in enumerate(messages) if at == 0 or one["role"] == "user")
-    return [*messages[:start], *theirs]
+    start = newest_question(messages)
+    is_same = messages[start]["role"] == theirs[0]["role"] == "user"
+    return [*messages[: start + is_same], *theirs[is_same:]]
 
 
 def _with_history(messages: Sequence[Message], history: Sequence[Message]) -> list[Message]:
@@ -150,32 +141,3 @@ def _with_history(messages: Sequence[Message], history: Sequence[Message]) -> li
         0,
     )
     return [*messages, *history[behind:]]
-
-
-def _messages(said: Sequence[_Said]) -> list[Message]:
-    found: list[Message] = []
-    for one in said:
-        if one.role == "user" or (one.role == "assistant" and (found or one.tool_calls)):
-            found += _unfinished(found)
-            message = Message(
-                role="user" if one.role == "user" else "assistant", content=one.content
-            )
-            if one.tool_calls:
-                message["tool_calls"] = [
-                    ToolCall(id=call.id, name=call.name, arguments=call.arguments)
-                    for call in one.tool_calls
-                ]
-            found.append(message)
-        elif one.role == "tool" and found:
-            result = Message(role="tool", content=one.content, tool_call_id=one.tool_call_id)
-            if one.is_error:
-                result["is_error"] = True
-            found.append(result)
-    return [*found, *_unfinished(found)]
-
-
-def _unfinished(messages: Sequence[Message]) -> list[Message]:
-    return [
-        Message(role="tool", content=NO_RESULT, tool_call_id=call["id"], is_error=True)
-        for call in unanswered(messages)
-    ]

@@ -75,6 +75,75 @@ def test_questions_answers_calls_and_results_come_out_in_their_order() -> None:
     ]
 
 
+def told(*lines: str) -> list[tuple[str, str]]:
+    return [(one["role"], one["content"]) for one in messages_of(lines)]
+
+
+def test_a_message_that_waits_does_not_part_the_turn_that_runs() -> None:
+    found = messages_of(
+        [
+            line("user_message", content="first", turn_id="t1"),
+            started("a", turn_id="t1"),
+            line("user_message", content="second", turn_id="t2"),
+            done("a", "1", turn_id="t1"),
+            line("text_chunk", content="one"),
+            line("execution_complete", content="one"),
+            line("text_chunk", content="two"),
+            line("execution_complete", content="two"),
+        ]
+    )
+    assert [(one["turn_id"], one["role"]) for one in found] == [
+        *(("t1", "user"), ("t1", "assistant"), ("t1", "tool"), ("t1", "assistant")),
+        *(("t2", "user"), ("t2", "assistant")),
+    ]
+    assert [one["content"] for one in found if one["role"] == "assistant"] == ["", "one", "two"]
+
+
+def steering(message_id: str, text: str) -> str:
+    steers = {"turn_id": "t1", "steers": "t1", "message_id": message_id}
+    return line("user_message", content=text, **steers)
+
+
+def test_what_was_said_to_a_turn_stands_where_its_model_read_it() -> None:
+    lines = [
+        line("user_message", content="go", turn_id="t1"),
+        started("a", turn_id="t1"),
+        steering("m1", "faster"),
+        steering("m2", "too late"),
+        done("a", "1", turn_id="t1"),
+        line("text_chunk", content="so be it", turn_id="t1"),
+        line("steer_taken", message_id="m1", turn_id="t1"),
+        line("execution_complete", content="so be it", turn_id="t1"),
+        line("steer_missed", message_id="m2", steers="t1", turn_id="m2"),
+        line("text_chunk", content="why?", turn_id="m2"),
+        line("execution_complete", content="why?", turn_id="m2"),
+    ]
+    assert told(*lines) == [
+        *(("user", "go"), ("assistant", ""), ("tool", "1")),
+        *(("user", "faster"), ("assistant", "so be it")),
+        *(("user", "too late"), ("assistant", "why?")),
+    ]
+    assert [one.get("steers") for one in messages_of(lines)][3] == "m1"
+    # Without a word before its next call, and while a call has no result.
+    assert told(*lines[:5], lines[6], started("b", turn_id="t1"), lines[7])[3:] == [
+        ("user", "faster"),
+        ("assistant", ""),
+    ]
+    assert told(*lines[:3], lines[6], lines[4], lines[5])[2:] == [
+        *(("tool", "1"), ("user", "faster"), ("assistant", "so be it"))
+    ]
+
+
+def test_results_are_told_as_text() -> None:
+    found = told(
+        line("user_message", content="go"),
+        started("a"),
+        line("tool_call_complete", tool_call_id="a", result={"b": 2}, success=False),
+        line("tool_call_complete", tool_call_id="unknown", result="x"),
+    )
+    assert found == [("user", "go"), ("assistant", ""), ("tool", '{"b":2}')]
+
+
 def test_odd_events_of_machines_are_passed_over() -> None:
     odd = [
         line("text_chunk", content=7),
@@ -83,7 +152,9 @@ def test_odd_events_of_machines_are_passed_over() -> None:
         line("user_message", content=None, turn_id=3),
         "{" * 10_000,
     ]
-    assert messages_of(odd) == [{"role": "user", "content": "", "turn_id": None}]
+    assert messages_of(odd) == []
+    asked, *_ = messages_of([*odd, line("user_message", content="go"), *odd])
+    assert asked == {"role": "user", "content": "go", "turn_id": None}
 
 
 def test_what_does_not_fit_is_cut_in_long_results_first_and_in_old_turns_then() -> None:

@@ -12,8 +12,13 @@ from typing import Any
 import pytest
 
 from tests.support.model_server import ModelServer, ToolUse, Turn
+from tests.support.small_model import is_summary
 from tests.unit.execution.orchestrator.daemon import Daemon
 from trunkline.execution.checkpoint.reserve import RESERVE_BYTES
+from trunkline.execution.llm.base import Message
+from trunkline.execution.orchestrator.rebuild import joined
+from trunkline.execution.orchestrator.recorded import checked
+from trunkline.execution.session import ipc
 
 Json = dict[str, Any]
 
@@ -80,6 +85,32 @@ async def test_what_the_session_writes_itself_is_nobodys_edit(
     await daemon.start()
     await daemon.ask("go on")
     await daemon.ask("go on")
+    assert "by hand" not in asked(model)
+
+
+async def test_what_was_shortened_in_mid_turn_is_nobodys_edit(
+    daemon: Daemon, model: ModelServer
+) -> None:
+    long = "words " * 1_500
+    look = ToolUse(name="list_files", arguments={"path": "."})
+    steps = [Turn(text=f"step {number} {long}", tool_calls=[look]) for number in range(4)]
+    model.script(*steps, Turn(text="done"), Turn(text="again"))
+    model.when(is_summary, Turn(text="a summary"))
+    await daemon.start(session_config={"context_window": 8_000, "max_tokens": 500})
+    await daemon.ask("work")
+    assert daemon.of_type("context_compacted")
+    await daemon.ask("go on")
+    assert "by hand" not in asked(model)
+
+
+async def test_a_copied_conversation_is_nobodys_edit(daemon: Daemon, model: ModelServer) -> None:
+    said = [("user", "one"), ("assistant", "two"), ("user", "three"), ("assistant", "four")]
+    history = [{"role": role, "content": text} for role, text in said]
+    model.script(Turn(text="five"), Turn(text="six"))
+    await daemon.start(fork=ipc.Fork(session_id="s0", turn_id="t9", history=history))
+    await daemon.ask("next")
+    await daemon.ask("and then")
+    assert model.requests[-1].said[:5] == [*said, ("user", "next")]
     assert "by hand" not in asked(model)
 
 
@@ -241,6 +272,25 @@ async def test_an_answer_that_only_the_control_plane_knows_is_asked_for(
     assert model.requests[-1].said == [*said, ("user", "third")]
     (request,) = [one for one in daemon.requests if one.method == "get_conversation"]
     assert request.params == {"from_turn": "turn-1"}
+
+
+def test_a_turn_that_was_shortened_and_steered_is_rebuilt_once() -> None:
+    """Its question keeps the summary of what was before it, and is there once."""
+    here: list[Message] = [
+        {"role": "user", "content": "go", "turn_id": "t1", "summary": "what was before"},
+        {"role": "assistant", "content": "so"},
+        {"role": "user", "content": "faster", "steers": "m1"},
+    ]
+    log = [
+        {"role": "user", "content": "go", "turn_id": "t1"},
+        {"role": "assistant", "content": "so", "turn_id": "t1"},
+        {"role": "user", "content": "faster", "turn_id": "t1", "steers": "m1"},
+        {"role": "assistant", "content": "done", "turn_id": "t1"},
+        {"role": "user", "content": "next", "turn_id": "t2"},
+        {"role": "user", "content": "not yet", "turn_id": "t3"},
+    ]
+    whole = joined(here, "t1", checked(log), "t2")
+    assert whole == [*here, {"role": "assistant", "content": "done"}]
 
 
 @pytest.mark.parametrize(
