@@ -9,6 +9,7 @@ import asyncio
 import re
 import socket
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -28,6 +29,7 @@ _QUESTIONS = 2  # a session that goes on does more than one that begins
 _FILE = "rehearsal.txt"
 _LENGTH = re.compile(rb"^content-length: *(\d+)", re.IGNORECASE | re.MULTILINE)
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+_NOTHING = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
 _encode = msgspec.json.encode
 
 
@@ -52,7 +54,7 @@ async def _session(folder: Path, model: str) -> None:
     session = await asyncio.open_connection(sock=theirs, limit=limits.IPC_LINE_BYTES_MAX)
     async with (
         asyncio.timeout(REHEARSAL_S_MAX),
-        await asyncio.start_server(_model_server, "127.0.0.1", 0) as server,
+        await asyncio.start_server(_ModelServer().serve, "127.0.0.1", 0) as server,
         asyncio.TaskGroup() as tasks,
     ):
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
@@ -90,16 +92,26 @@ async def _daemon(
                 raise RuntimeError(data)
 
 
-async def _model_server(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """For the two calls of each turn: a tool call, then words."""
-    for is_tool_call in (True, False) * _QUESTIONS:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = _LENGTH.search(head)
-        await reader.readexactly(int(length[1]) if length else 0)
-        text = (_anthropic if b"/messages" in head else _openai)(is_tool_call)
-        writer.write(_HEAD + b"%x\r\n%s\r\n0\r\n\r\n" % (len(text), text))
-    await reader.read()
-    writer.close()
+class _ModelServer:
+    """For the two calls of each turn, over whichever connections: a tool call, then words. Of what
+    else it is asked, such as a list of its models, it has nothing."""
+
+    def __init__(self) -> None:
+        self._is_tool_call = False
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = _LENGTH.search(head)
+                await reader.readexactly(int(length[1]) if length else 0)
+                writer.write(self._answer(head) if head.startswith(b"POST ") else _NOTHING)
+        writer.close()
+
+    def _answer(self, head: bytes) -> bytes:
+        self._is_tool_call = not self._is_tool_call
+        text = (_anthropic if b"/messages" in head else _openai)(self._is_tool_call)
+        return _HEAD + b"%x\r\n%s\r\n0\r\n\r\n" % (len(text), text)
 
 
 def _openai(is_tool_call: bool) -> bytes:
