@@ -66,7 +66,7 @@ def plan() -> list[ToolUse]:
         call("list_files", recursive=True),
         *reading[: MODULES // 2],
         call("bash", command=CHECK),
-        call("search_files", pattern="return None"),
+        call("search_files", query="return None"),
         call("edit_file", path="shapes/shape_0.py", **wrong),
         call("bash", command=CHECK),
         *reading[MODULES // 2 :],
@@ -114,7 +114,8 @@ async def test_a_coding_task_through_forty_calls_and_two_compactions(
         checks = [one["result"] for one in calls if CHECK in str(one["tool_input"])]
         # A failing run is a result that the model reads, not a failed tool.
         assert [one.count("FAILED") for one in checks] == [1, 1, 0]
-        assert not any(one["is_error"] for one in calls)
+        failed = [one["result"] for one in calls if one["is_error"]]
+        assert failed == []
         compactions = talk.events("context_compacted")
         assert len(compactions) >= 2
         assert all(one["after_tokens"] < one["before_tokens"] for one in compactions)

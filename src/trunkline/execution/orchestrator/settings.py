@@ -13,7 +13,7 @@ TOOL_CALLS_PER_TURN_MAX = 1_000
 TURN_TIMEOUT_S_MAX = 24 * 3600.0
 APPROVAL_TIMEOUT_S_MAX = 7 * 24 * 3600.0
 
-OTHERS = ("workspace", "worktree", "acp", "group")
+OTHERS = ("workspace", "worktree", "acp", "group", "network", "network_hosts")
 """Read by others: the daemon, another runtime, the control plane."""
 NamedMode = Mode | Literal["default", "acceptEdits"]
 """Ours, and what Claude Code calls two of them."""

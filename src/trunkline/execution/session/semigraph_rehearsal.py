@@ -6,10 +6,12 @@ what is not, each would do again, in memory of its own. All of it is real but th
 """
 
 import asyncio
+import contextlib
 import re
 import socket
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -52,9 +54,10 @@ async def _session(folder: Path, model: str) -> None:
     ours, theirs = socket.socketpair()
     daemon = await asyncio.open_connection(sock=ours, limit=limits.IPC_LINE_BYTES_MAX)
     session = await asyncio.open_connection(sock=theirs, limit=limits.IPC_LINE_BYTES_MAX)
+    answers = iter((True, False) * _QUESTIONS)
     async with (
         asyncio.timeout(REHEARSAL_S_MAX),
-        await asyncio.start_server(_ModelServer().serve, "127.0.0.1", 0) as server,
+        await asyncio.start_server(partial(_model_server, answers), "127.0.0.1", 0) as server,
         asyncio.TaskGroup() as tasks,
     ):
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
@@ -92,26 +95,20 @@ async def _daemon(
                 raise RuntimeError(data)
 
 
-class _ModelServer:
-    """For the two calls of each turn, over whichever connections: a tool call, then words. Of what
-    else it is asked, such as a list of its models, it has nothing."""
-
-    def __init__(self) -> None:
-        self._is_tool_call = False
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(asyncio.IncompleteReadError):
-            while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                length = _LENGTH.search(head)
-                await reader.readexactly(int(length[1]) if length else 0)
-                writer.write(self._answer(head) if head.startswith(b"POST ") else _NOTHING)
-        writer.close()
-
-    def _answer(self, head: bytes) -> bytes:
-        self._is_tool_call = not self._is_tool_call
-        text = (_anthropic if b"/messages" in head else _openai)(self._is_tool_call)
-        return _HEAD + b"%x\r\n%s\r\n0\r\n\r\n" % (len(text), text)
+async def _model_server(
+    answers: Iterator[bool], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """For the two calls of each turn: a tool call, then words. It says nothing of its models."""
+    with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            length = _LENGTH.search(head)
+            await reader.readexactly(int(length[1]) if length else 0)
+            if head.startswith(b"GET "):
+                writer.write(_NOTHING)
+                continue
+            text = (_anthropic if b"/messages" in head else _openai)(next(answers, False))
+            writer.write(_HEAD + b"%x\r\n%s\r\n0\r\n\r\n" % (len(text), text))
+    writer.close()
 
 
 def _openai(is_tool_call: bool) -> bytes:
