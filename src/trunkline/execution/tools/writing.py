@@ -34,7 +34,7 @@ class _Rewrite(msgspec.Struct, kw_only=True):
 class _Writer(Tool):
     def __init__(self, paths: Paths, home: Home) -> None:
         self._paths = paths
-        self._lock = home.run / "files.lock"
+        self._lock = home.locks / "files.lock"
 
     def is_dangerous(self, arguments: Json) -> bool:
         return True
