@@ -232,12 +232,15 @@ def test_a_message_that_waits_lost_events_and_problems_are_told_in_words() -> No
 
 
 def test_plans_and_files_are_system_events_with_their_fields() -> None:
-    plan, file = data(
+    plan, file, change = data(
         line("plan", steps=[{"title": "look"}], turn_id="t1"),
         line("file_created", path="a.txt", size=3),
+        line("file_changed", path="a.txt", change="created", diff="+a"),
     )
     assert plan == {"type": "system", "subtype": "plan", "steps": [{"title": "look"}]}
     assert file == {"type": "system", "subtype": "file_created", "path": "a.txt", "size": 3}
+    changed = {"type": "system", "subtype": "file_changed", "path": "a.txt"}
+    assert change == {**changed, "change": "created", "diff": "+a"}
 
 
 def test_a_helpers_words_are_thoughts_and_no_part_of_the_answer() -> None:

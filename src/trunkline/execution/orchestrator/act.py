@@ -52,8 +52,8 @@ async def act(state: Step, runtime: Runtime[Context]) -> Json:
     try:
         result = await _result(context, state, shown)
     except asyncio.CancelledError:
-        shown.cancelled()
-        context.begun.tell_over(call["id"])
+        if not context.turn.is_paused:  # the next process tells its end
+            shown.cancelled()
         raise
     finally:
         context.turn.over[call["id"]].set()
@@ -78,10 +78,9 @@ async def act(state: Step, runtime: Runtime[Context]) -> Json:
 def _lost(context: Context, call: ToolCall) -> Json:
     """Of a call that the last process began and did not finish: it is not made twice."""
     context.turn.over[call["id"]].set()
-    if not context.begun.is_told_over(call["id"]):
-        shown = Shown(context, call)
-        shown.remember()
-        shown.complete(ToolResult(content=LOST, is_error=True))
+    shown = Shown(context, call)
+    shown.remember()
+    shown.complete(ToolResult(content=LOST, is_error=True))
     message = _message(call, LOST)
     message["is_error"] = True
     return {"messages": [message]}

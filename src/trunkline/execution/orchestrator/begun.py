@@ -15,7 +15,7 @@ _log = structlog.get_logger(__name__)
 
 _FILE = "begun_calls"
 _BYTES_MAX = 1_000_000
-_CALL, _TASK, _OVER, _ASKED = "+~-?"
+_CALL, _TASK, _ASKED = "+~?"
 
 
 class Begun:
@@ -46,15 +46,8 @@ class Begun:
     def is_task_of_last_process(self, call_id: str) -> bool:
         return _TASK + call_id in self._before
 
-    def is_told_over(self, call_id: str) -> bool:
-        """Readers of the last process have seen its end, too."""
-        return _OVER + call_id in self._before
-
     def add(self, call_id: str, *, is_task: bool) -> None:
         self._write((_TASK if is_task else _CALL) + call_id)
-
-    def tell_over(self, call_id: str) -> None:
-        self._write(_OVER + call_id)
 
     def ask(self, request_id: str) -> None:
         self._write(_ASKED + request_id)

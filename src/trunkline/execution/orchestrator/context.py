@@ -59,6 +59,8 @@ class LiveTurn:
 
     turn_id: str = ""
     is_over: bool = False
+    is_paused: bool = False
+    """Its process ends, and another one goes on with it."""
     worked_s: float = 0.0
     """How long it ran, without waiting for people."""
     usage: dict[str, dict[str, int]] = field(default_factory=dict)

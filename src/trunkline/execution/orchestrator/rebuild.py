@@ -7,7 +7,7 @@ not know the request or is away, that history is what there is.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -20,6 +20,7 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, ToolCall
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.history import from_wire, unanswered
+from trunkline.execution.orchestrator.notes import noted
 
 _log = structlog.get_logger(__name__)
 
@@ -55,6 +56,21 @@ class Rebuild:
         self._context = context
         self._is_known = True
         """Whether the control plane has the method, as far as is known."""
+
+    async def lost(
+        self, state: Mapping[str, Any], history: Sequence[Json], but: str, is_damaged: bool
+    ) -> list[Message] | None:
+        """The whole conversation if `state` lacks a part of it, which readers are told; None if
+        not. `history` is that of the message whose turn, `but`, begins."""
+        messages: list[Message] = state.get("messages", [])
+        if not is_damaged and not is_unknown(messages, history):
+            return None
+        found = await self.whole(messages, state.get("turn_id", ""), history, but)
+        if found is not None:
+            why = "A part of this session's memory was lost on its machine: it was rebuilt."
+            self._context.emit("thinking", stage="memory", content=why)
+            await noted(self._context, self.note_missing(found))
+        return found
 
     async def whole(
         self, messages: Sequence[Message], newest_turn: str, history: Sequence[Json], but: str

@@ -12,10 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import structlog
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command, GraphOutput, Interrupt, Overwrite
+from langgraph.types import Command, GraphOutput, Interrupt
 
 from trunkline import limits
 from trunkline.execution.approvals import Answer, Approvals
@@ -24,18 +23,15 @@ from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.checkpoint.reserve import disk_full, is_full
 from trunkline.execution.errors import ModelError, TurnError
 from trunkline.execution.json_object import Json
-from trunkline.execution.llm.base import Message, Picture
 from trunkline.execution.orchestrator import forked
 from trunkline.execution.orchestrator.act import Shown
-from trunkline.execution.orchestrator.attached import received
+from trunkline.execution.orchestrator.beginning import Beginning, Job
 from trunkline.execution.orchestrator.by_hand import compact_by_hand
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
-from trunkline.execution.orchestrator.history import from_wire
-from trunkline.execution.orchestrator.notes import QUESTION, note_said, noted
-from trunkline.execution.orchestrator.rebuild import Rebuild, is_unknown
+from trunkline.execution.orchestrator.notes import QUESTION, note_said
 from trunkline.execution.orchestrator.recovery import SavedUsage, TurnUsage, finish_half_done
-from trunkline.execution.orchestrator.state import Question, State, new_turn
+from trunkline.execution.orchestrator.state import Question, State
 from trunkline.execution.orchestrator.steering import Steer
 from trunkline.execution.session import ipc
 
@@ -45,20 +41,6 @@ TURNS_QUEUED_MAX = 20  # messages that wait for the running turn
 APPROVAL_AGAIN_S = 5.0  # at least, for a question that is asked again after a restart
 
 Work = State | Command[Any] | None
-
-
-class _Job(msgspec.Struct, kw_only=True):
-    """A turn to run: a message, or questions that were open when the last process ended. One
-    without an id shortens the conversation."""
-
-    turn_id: str
-    message: str = ""
-    history: list[Json] = []
-    attachments: list[Attachment] = []
-    """That have not been taken out of it yet."""
-    pictures: list[Picture] = []
-    interrupts: Sequence[Interrupt] = ()
-    is_taken_up: bool = False
 
 
 class Turns:
@@ -79,21 +61,17 @@ class Turns:
         self._approvals = Approvals(context, sleep, fence=context.fence)
         context.ask = self._show
         self._working_since: float | None = None
-        self._jobs: deque[_Job] = deque()
+        self._jobs: deque[Job] = deque()
         self._turn: asyncio.Task[None] | None = None
         self._is_under_way = False
         self._stopping: str | None = None
         """Why the running turn is being ended from outside."""
         self._is_closed = True
-        self._new = True
         self._config = RunnableConfig(
             configurable={"thread_id": context.session_id}, recursion_limit=STEPS_MAX
         )
         self._saved_usage = SavedUsage(checkpointer, self._config)
-        self._checkpointer = checkpointer
-        self._rebuild = Rebuild(context)
-        self._is_unsaved = False
-        """The last turn could not be saved."""
+        self._beginning = Beginning(self._graph, self._config, context, checkpointer)
 
     async def fork(self, fork: ipc.Fork, folder: Path) -> None:
         """Before anything else, in a session that is a copy of another one."""
@@ -103,10 +81,10 @@ class Turns:
         """Takes up what the last process left. A turn that waits for a person and is still open
         goes on waiting; any other is over, and the next message follows on its last step."""
         state = await self._graph.aget_state(self._config)
-        self._new = not state.values.get("messages")
+        self._beginning.is_new = not state.values.get("messages")
         self._context.steering.remember(state.values.get("messages", []))
         if open_turn and state.next and state.values.get("turn_id") == open_turn:
-            job = _Job(turn_id=open_turn, interrupts=state.interrupts, is_taken_up=True)
+            job = Job(turn_id=open_turn, interrupts=state.interrupts, is_taken_up=True)
             asked = [one["request_id"] for one in _questions(state.interrupts)]
             asked += self._context.begun.asked()
             if asked:
@@ -136,7 +114,7 @@ class Turns:
             return
         attached = list(attachments)
         self._jobs.append(
-            _Job(turn_id=turn_id, message=message, history=history, attachments=attached)
+            Job(turn_id=turn_id, message=message, history=history, attachments=attached)
         )
         self._run_next()
 
@@ -153,7 +131,7 @@ class Turns:
     def compact(self) -> None:
         """Behind the turn that runs and those that wait; once is enough."""
         if all(job.turn_id for job in self._jobs):
-            self._jobs.append(_Job(turn_id=""))
+            self._jobs.append(Job(turn_id=""))
             self._run_next()
 
     def answer(self, data: Json) -> None:
@@ -167,6 +145,7 @@ class Turns:
         """Before the process ends: a turn that waits for a person stays open for the next one,
         any other ends."""
         self._is_closed = True
+        self._context.turn.is_paused = self._approvals.waiting
         self._interrupt("waiting" if self._approvals.waiting else "stopped")
         if self._turn is not None:
             await asyncio.wait({self._turn})
@@ -177,6 +156,7 @@ class Turns:
     async def kill(self) -> None:
         """Ends everything at once and tells nobody."""
         self._is_closed = True
+        self._context.turn.is_paused = True
         if self._turn is not None:
             self._turn.cancel()
             await asyncio.wait({self._turn}, timeout=limits.CANCEL_GRACE_S)
@@ -202,16 +182,18 @@ class Turns:
         if self._is_under_way:  # a task that is cancelled before it runs never says anything
             self._turn.cancel()
 
-    async def _run(self, job: _Job) -> None:
+    async def _run(self, job: Job) -> None:
         context = self._context
         context.begin(job.turn_id)
+        if not job.turn_id:
+            self._is_under_way = self._stopping is None
+            if self._is_under_way:
+                await compact_by_hand(self._graph, self._config, context)
+            return
         if not job.is_taken_up:
             context.begun.begin_turn()
         self._is_under_way = True
         try:
-            if not job.turn_id:
-                await compact_by_hand(self._graph, self._config, context)
-                return
             if self._stopping is not None:
                 raise asyncio.CancelledError
             answer = await self._drive(job)
@@ -223,11 +205,11 @@ class Turns:
             await self._settle(job)
             self._end_with_error(*_told(error))
         else:
-            self._new = False
+            self._beginning.is_new = False
             self._tell_usage()
             context.emit("execution_complete", content=answer)
 
-    async def _drive(self, job: _Job) -> str:
+    async def _drive(self, job: Job) -> str:
         """The graph, again and again until nobody has to be asked."""
         again_s = 0.0
         work: Work
@@ -236,9 +218,7 @@ class Turns:
             again_s = APPROVAL_AGAIN_S
             work = None  # what waits for a person asks again
         else:
-            self._checkpointer.reserve.hold()
-            await self._receive(job)
-            work = await self._without_repeats(await self._made_whole(job))
+            work = await self._beginning.of(job)
         while True:
             output = await self._run_graph(work)
             if not output.interrupts:
@@ -264,49 +244,6 @@ class Turns:
         await self._saved_usage.keep(
             TurnUsage(worked_s=worked_s, usage=turn.usage, call_ids=sorted(turn.taken))
         )
-
-    async def _receive(self, job: _Job) -> None:
-        """Takes out what came with the words."""
-        said = await received(self._context, job.message, job.attachments)
-        job.message, job.attachments = said["content"], []
-        job.pictures = said.get("pictures", [])
-
-    async def _made_whole(self, job: _Job) -> State:
-        """What the turn begins with, after what the session has lost is there again."""
-        state = await self._graph.aget_state(self._config)
-        messages: list[Message] = state.values.get("messages", [])
-        damaged = self._checkpointer.is_damaged or self._is_unsaved
-        if not damaged and not is_unknown(messages, job.history):
-            return self._asked(job)
-        newest = state.values.get("turn_id", "")
-        found = await self._rebuild.whole(messages, newest, job.history, but=job.turn_id)
-        self._checkpointer.is_damaged = self._is_unsaved = False
-        if found is None:
-            return self._asked(job)
-        why = "Part of this session's memory was lost on its machine, and was taken from the log."
-        self._context.emit("thinking", stage="memory", content=why)
-        await noted(self._context, self._rebuild.note_missing(found))
-        if self._new:
-            return new_turn(job.turn_id, [*found, *self._asked(job)["messages"][-1:]])
-        changes = {"messages": Overwrite(found)}
-        await self._graph.aupdate_state(self._config, changes, as_node="respond")
-        return self._asked(job)
-
-    def _asked(self, job: _Job) -> State:
-        history = from_wire(job.history) if self._new else []
-        said = Message(role="user", content=job.message, turn_id=job.turn_id)
-        if job.pictures:
-            said["pictures"] = job.pictures
-        return new_turn(job.turn_id, [*history, said])
-
-    async def _without_repeats(self, work: State) -> State:
-        """What was said to a turn that a crash ended becomes a turn of its own: where the
-        conversation has it already, it is moved to its end."""
-        if not self._context.steering.is_known(work["turn_id"]):
-            return work
-        before = (await self._graph.aget_state(self._config)).values.get("messages", [])
-        kept = [one for one in before if one.get("steers") != work["turn_id"]]
-        return {**work, "messages": Overwrite([*kept, *work["messages"]])}  # type: ignore[typeddict-item]
 
     async def _take_up(self, interrupts: Sequence[Interrupt]) -> None:
         """A turn of the last process. Sub-agents' tasks that wait for a person have started
@@ -370,7 +307,7 @@ class Turns:
             for stop in interrupts
         }
 
-    async def _end_from_outside(self, job: _Job) -> None:
+    async def _end_from_outside(self, job: Job) -> None:
         if self._stopping == "cancelled":
             self._approvals.withdraw("cancelled")
             await self._settle(job)
@@ -381,7 +318,7 @@ class Turns:
         else:
             raise asyncio.CancelledError
 
-    async def _settle(self, job: _Job) -> None:
+    async def _settle(self, job: Job) -> None:
         """Keeps what was said and done so far, and tells what that took. Whatever goes wrong here,
         the turn has an end."""
         self._is_under_way = False  # it is ending: a cancel that comes now changes nothing
@@ -396,14 +333,14 @@ class Turns:
             await finish_half_done(
                 self._graph,
                 self._config,
-                asked=None if job.is_taken_up else self._asked(job),
+                asked=None if job.is_taken_up else self._beginning.asked(job),
                 partial=said,
                 partial_of=context.partial_of,
             )
-            self._new = False
+            self._beginning.is_new = False
             context.acknowledge()
         except Exception:
-            self._is_unsaved = True
+            self._beginning.is_unsaved = True
             _log.exception("turn not saved", session_id=self._context.session_id)
         self._tell_usage()
 
