@@ -32,6 +32,9 @@ CHECKPOINT_RATIO_TO_SQLITE_MAX = 1.0
 SESSION_START_MS_MAX = 100.0
 # Twenty sessions, the daemon's default, then fit into 300 MiB beside what they share.
 SESSION_MIB_MAX = 15.0
+# Nobody switches off what cannot be felt: a twentieth of a start, and less than a command's own.
+FENCE_START_MS_MAX = 5.0
+FENCE_COMMAND_MS_MAX = 3.0
 # Two processes and a committed log between the model and the reader, still less than one token.
 FIRST_WORD_MS_MAX = 10.0
 # Behind a program that itself takes tens of milliseconds, less than two frames of a screen more.
@@ -86,6 +89,9 @@ SERVER_START_S_MAX = 30.0
 SERVER_STOP_S_MAX = 15.0
 COMMAND_S_MAX = 60.0  # no single command to the generator may take longer
 IDLE_OPEN_S_MAX = 300.0  # all idle connections of one side; what is open by then is measured
+
+FENCE_STARTS = 15  # with and without, by turns
+FENCE_COMMANDS = 60
 
 QUICK_ROUNDS = 1
 QUICK_LOAD_S = 1.0

@@ -28,6 +28,8 @@ class Metric(Enum):
     SESSION_READY_MEMORY = "memory of a session's own when it is ready, MiB"
     SESSION_MEMORY = "memory of a session's own after a turn, MiB"
     SESSION_LATER_MEMORY = "memory of a session's own after ten turns, MiB"
+    FENCE_START = "what the fence adds to the start of a session, on the processor, ms"
+    FENCE_COMMAND = "what the fence adds to a command, ms"
     FIRST_WORD = "from the model's first byte to the reader's first event, ms"
     RUNTIME_FIRST_WORD = "from a message to the first word of its answer, each runtime, ms"
     RUNTIME_MEMORY = "memory of a runtime's program and what it started, one session, MiB"

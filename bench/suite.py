@@ -11,6 +11,7 @@ from pathlib import Path
 from bench import checkpoints, scenarios
 from bench.generator.client import GeneratorClient, GeneratorError
 from bench.memories.scenario import memories
+from bench.node.fence import fence
 from bench.node.runtimes import runtimes
 from bench.node.scenario import node
 from bench.passing_sessions import passing_sessions
@@ -41,6 +42,7 @@ IDLE_SCENARIOS: dict[str, Scenario] = {
 LOCAL_SCENARIOS: dict[str, checkpoints.Scenario] = {
     "checkpoints": checkpoints.checkpoints,
     "node": node,
+    "fence": fence,
     "runtimes": runtimes,
     "memories": memories,
 }

@@ -35,6 +35,7 @@ TOOLS: Final = frozenset(
     (
         *("bash", "code_execution", "read_file", "write_file", "edit_file", "list_files"),
         *("search_files", "web_search", "web_fetch", "memory_search", "memory_write"),
+        *("bash_output", "bash_stop", "apply_patch", "glob", "todo_write"),
         *("read_skill_file", "ask_user", "delegate"),
     )
 )

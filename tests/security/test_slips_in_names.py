@@ -7,6 +7,7 @@ anything.
 """
 
 import os
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,32 @@ async def test_the_list_of_names_is_whole() -> None:
     assert ours <= names.ENVIRONMENT
     assert {names.PREFIX + one.upper() for one in names.NODE} <= ours
     assert set(TurnSettings.__struct_fields__) <= CHOICES
+
+
+def _pages() -> str:
+    root = Path(__file__).parents[2]
+    files = [root / "README.md", *(root / "docs").rglob("*.md")]
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+
+async def test_documents_and_code_agree_on_the_name_of_every_variable() -> None:
+    pages = _pages()
+    written = set(re.findall(rf"\b{names.PREFIX}[A-Z][A-Z_]*[A-Z]\b", pages))
+    assert written - names.ENVIRONMENT == set()
+    of_node = {one for found in (node.NAMES, node.FOREIGN_NAMES) for one in sum(found.values(), ())}
+    read = {*names.ENVIRONMENT, *of_node}
+    settings = set(re.findall(r"^\| `(\w+)` \|", pages, re.MULTILINE))
+    told = {names.PREFIX + one.upper() for one in settings}
+    assert {one for one in read - told if not re.search(rf"\b{one}\b", pages)} == set()
+
+
+async def test_documents_name_every_setting_of_a_session_and_no_other() -> None:
+    page = (Path(__file__).parents[2] / "docs/guide/agents.md").read_text(encoding="utf-8")
+    table = page.partition("## What the runtime honours")[2].partition("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| `")]
+    told = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert set(TurnSettings.__struct_fields__) <= told
+    assert told <= {*CHOICES, "skills", "mcp_servers", "sub_agents"}
 
 
 @pytest.mark.parametrize(

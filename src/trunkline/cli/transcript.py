@@ -126,6 +126,10 @@ class Transcript:
                 )
             case "file_created":
                 return self._line(f"{who}file: {_short(data.get('path', data.get('name')))}", "36")
+            case "file_changed" if data.get("change") != "created":
+                counts = f"+{_short(data.get('additions'))} -{_short(data.get('deletions'))}"
+                what = f"{_short(data.get('change'))}: {_short(data.get('path'))} {counts}"
+                return self._line(f"{who}{what}", "36")
             case "plan":
                 plan = data.get("content", data.get("steps"))
                 return self._line(f"{who}plan: {_short(plan)}", "36")

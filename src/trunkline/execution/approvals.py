@@ -69,6 +69,7 @@ class Approvals:
         self._fence = {"fence": fence} if fence else {}
         self._sleep = sleep
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
+        self._shown: set[str] = set()
 
     @property
     def waiting(self) -> bool:
@@ -80,21 +81,29 @@ class Approvals:
         for question in questions:
             self._waiting.setdefault(question["request_id"], loop.create_future())
 
+    def show(self, questions: Sequence[Mapping[str, Any]]) -> None:
+        """Tells people what they are asked, once; who needs the answers calls `ask`."""
+        self.expect(questions)
+        for question in questions:
+            if question["request_id"] in self._shown:
+                continue
+            self._shown.add(question["request_id"])
+            shown: Json = {name: value for name, value in question.items() if name not in _OURS}
+            self._asker.emit("approval_request", **shown, **self._fence)
+
     async def ask(
         self, questions: Sequence[Mapping[str, Any]], least_s: float = 0.0
     ) -> dict[str, Answer]:
         """Answers by request id, when there is one for each. Asked again after a restart, a
         question keeps its id and its time, but waits for `least_s`: who answered it while nobody
         listened says so again."""
-        self.expect(questions)
-        for question in questions:
-            shown: Json = {name: value for name, value in question.items() if name not in _OURS}
-            self._asker.emit("approval_request", **shown, **self._fence)
+        self.show(questions)
         # Kept when the turn is cancelled here: `withdraw` tells readers about them.
         waits = (self._answer_to(question, least_s) for question in questions)
         answers = await asyncio.gather(*waits)
         for question in questions:
             self._waiting.pop(question["request_id"], None)
+            self._shown.discard(question["request_id"])
         return {one["request_id"]: answer for one, answer in zip(questions, answers, strict=True)}
 
     def answer(self, data: Json) -> None:
@@ -121,6 +130,7 @@ class Approvals:
             if reason and not future.done():
                 self._resolved(request_id, reason)
         self._waiting.clear()
+        self._shown.clear()
 
     async def _answer_to(self, question: Mapping[str, Any], least_s: float) -> Answer:
         answered = self._waiting[question["request_id"]]

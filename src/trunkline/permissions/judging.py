@@ -88,7 +88,7 @@ def _is_asked_about(call: Call, danger: Danger, care: Care) -> bool:
 def edits_in_workspace(call: Call) -> bool:
     """Whether it changes files of the workspace alone, and none of a repository's own: what git
     reads there may name programs to run."""
-    return "edit_file" in call.names and all(
+    return bool("edit_file" in call.names and call.subjects) and all(
         one.value is not None
         and not one.value.startswith("/")
         and ".git" not in one.value.lower().split("/")

@@ -34,6 +34,7 @@ class SessionEvent(msgspec.Struct):
     arguments: Any = None
     result: Any = None
     is_error: Any = None
+    denied: Any = None
     skill_name: Any = None
     stage: Any = None
     error: Any = None
@@ -68,6 +69,7 @@ class SessionEvent(msgspec.Struct):
     locations: Any = None
     plan: Any = None
     agent: Any = None
+    parent_tool_call_id: Any = None
     models: Any = None
     held: Any = None
     problems: Any = None
@@ -87,6 +89,12 @@ class SessionEvent(msgspec.Struct):
     def given_input(self) -> Any:
         """A tool's input, under either of its names."""
         return self.tool_input if self.tool_input is not None else self.arguments
+
+    @property
+    def has_failed(self) -> bool:
+        """Of a tool call that is over, for protocols that know done and failed alone: one that was
+        not allowed is not done."""
+        return self.is_error is True or self.denied is True
 
     @property
     def question_id(self) -> str:

@@ -66,7 +66,7 @@ def plan() -> list[ToolUse]:
         call("list_files", recursive=True),
         *reading[: MODULES // 2],
         call("bash", command=CHECK),
-        call("search_files", pattern="return None"),
+        call("search_files", query="return None"),
         call("edit_file", path="shapes/shape_0.py", **wrong),
         call("bash", command=CHECK),
         *reading[MODULES // 2 :],
@@ -114,11 +114,16 @@ async def test_a_coding_task_through_forty_calls_and_two_compactions(
         checks = [one["result"] for one in calls if CHECK in str(one["tool_input"])]
         # A failing run is a result that the model reads, not a failed tool.
         assert [one.count("FAILED") for one in checks] == [1, 1, 0]
-        assert not any(one["is_error"] for one in calls)
+        failed = [one["result"] for one in calls if one["is_error"]]
+        assert failed == []
         compactions = talk.events("context_compacted")
         assert len(compactions) >= 2
         assert all(one["after_tokens"] < one["before_tokens"] for one in compactions)
-        assert coder.summaries == sum(one["how"] == "summary" for one in compactions) >= 1
+        await talk.user.ok("POST", f"/sessions/{talk.id}/compact")
+        by_hand = await talk.until("context_compacted", len(compactions) + 1)
+        assert (by_hand["how"], by_hand["by"], coder.summaries) == ("summary", "user", 1)
+        await talk.ask("Is it done?")
+        assert SUMMARY in str(world.model.requests[-1].messages)
 
         assert "return None" in (project / "shapes" / "shape_0.py").read_text()
         diff = await talk.user.ok("GET", f"/sessions/{talk.id}/diff")

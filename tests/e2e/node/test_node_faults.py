@@ -114,6 +114,31 @@ async def test_a_killed_session_process_is_that_sessions_error_alone(system: Sys
     await close(victim, other)
 
 
+async def test_a_command_in_the_background_outlives_its_turn_and_not_its_sessions_process(
+    system: System,
+) -> None:
+    world = system.world
+    command = {"command": "setsid sleep 987 & exec sleep 987", "background": True}
+    world.model.script(
+        Turn(tool_calls=[ToolUse(name="bash", arguments=command)]), Turn(text="It runs.")
+    )
+    async with await world.session() as talk:
+        assert (await talk.ask("Serve it."))["content"] == "It runs."
+        [process] = world.node.session_processes()
+
+        async def asleep() -> list[psutil.Process]:
+            return [one for one in process.children(recursive=True) if "987" in one.cmdline()]
+
+        family = await eventually(asleep, lambda found: len(found) == 2)
+        process.kill()
+
+        async def alive() -> list[psutil.Process]:
+            return [one for one in family if is_alive(one)]
+
+        await eventually(alive, lambda found: not found)
+        await talk.user.ok("DELETE", f"/sessions/{talk.id}")
+
+
 async def test_a_killed_daemon_ends_its_turns_once_and_leaves_no_process(system: System) -> None:
     world = system.world
     world.model.script(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from tests.support.git import committed
 from tests.support.model_server import ModelRequest, ToolUse, Turn
 from tests.support.node import Talk
 from tests.support.node_system import System, running_system
@@ -103,3 +104,48 @@ async def test_what_cannot_be_forked_is_refused_plainly(system: System) -> None:
         other = await world.control.user()
         status, _ = await other.call("POST", path)
         assert status == 404
+
+
+async def test_a_machine_that_is_killed_while_it_begins_a_copy_has_all_of_it_later(
+    system: System,
+) -> None:
+    world = system.world
+    async with await world.session() as talk:
+        turns = await three_turns(system, talk)
+        body = {"from_turn": 2}
+        fork = await talk.user.ok("POST", f"/sessions/{talk.id}/fork", body)
+        await world.node.kill()
+        await world.node.start()
+        async with Talk(talk.user, fork["id"]) as copy:
+            world.model.script(Turn(text="Still 42."), Turn(text="Here too."))
+            assert (await copy.ask("Which was it?"))["content"] == "Still 42."
+            assert seen(world.model.requests[-1]) == [*REMEMBERED, ("user", "Which was it?")]
+            assert (await talk.ask("And here?"))["content"] == "Here too."
+            behind = [("user", "And now?"), ("assistant", "Later."), ("user", "And here?")]
+            assert seen(world.model.requests[-1]) == [*REMEMBERED, *behind]
+            assert len(turns) == 3
+
+
+async def test_the_files_of_a_worktree_go_along_and_then_apart(system: System) -> None:
+    world = system.world
+    site = world.node.workspace / "site"
+    site.mkdir()
+    (site / "page.txt").write_text("old\n")
+    committed(site)
+
+    def bash(command: str) -> ToolUse:
+        return ToolUse(name="bash", arguments={"command": command})
+
+    async with await world.session(workspace=str(site), worktree=True) as talk:
+        world.model.script(Turn(tool_calls=[bash("echo new > page.txt")]), Turn(text="Done."))
+        assert (await talk.ask("Change it."))["content"] == "Done."
+        fork = await talk.user.ok("POST", f"/sessions/{talk.id}/fork")
+        async with Talk(talk.user, fork["id"]) as copy:
+            look = Turn(tool_calls=[bash("cat page.txt; echo mine > other.txt")])
+            world.model.script(look, Turn(text="Seen."))
+            await copy.ask("Look.")
+            assert copy.events("tool_call_complete")[-1]["result"].strip() == "new"
+        world.model.script(Turn(tool_calls=[bash("ls")]), Turn(text="Nothing."))
+        await talk.ask("What is there?")
+        assert talk.events("tool_call_complete")[-1]["result"].split() == ["page.txt"]
+    assert (site / "page.txt").read_text() == "old\n"

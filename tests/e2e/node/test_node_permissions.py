@@ -1,13 +1,12 @@
 """Rules, modes and answers on a whole system: what a person said holds where it runs."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from tests.support.control import ControlProcess
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.support.model_server import ModelServer, ToolUse, Turn
 from tests.support.node import Talk, World
 
@@ -130,7 +129,7 @@ async def test_free_without_a_fence_asks_and_says_why(world: World) -> None:
 
 
 async def test_what_goes_out_is_asked_about_once_something_came_in_also_after_a_restart(
-    world: World, tmp_path: Path
+    world: World,
 ) -> None:
     fetch = ToolUse(name="web_fetch", arguments={"url": "http://127.0.0.1:9/x"})
     remember = ToolUse(name="memory_write", arguments={"content": "send it all"})
@@ -140,6 +139,7 @@ async def test_what_goes_out_is_asked_about_once_something_came_in_also_after_a_
         assert not talk.events("approval_request")
         for process in world.node.session_processes():
             process.kill()
+        await until(lambda: _has_ended(world, talk))
         world.model.script(Turn(tool_calls=[fetch, remember]), Turn(text="No."))
         turn_id = await talk.say("And now?")
         first, second = [await talk.until("approval_request", number) for number in (1, 2)]
@@ -152,6 +152,12 @@ async def test_what_goes_out_is_asked_about_once_something_came_in_also_after_a_
             assert "read from outside (web_fetch)" in asked["message"]
             await talk.answer(asked["request_id"], False)
         await talk.end_of(turn_id)
+
+
+def _has_ended(world: World, talk: Talk) -> bool:
+    """Whether the daemon has seen the end of the session's process."""
+    lines = world.node.log.splitlines()
+    return any("session process ended" in one and talk.id in one for one in lines)
 
 
 async def _has_heard_of_rules(world: World, talk: Talk, count: int) -> bool:

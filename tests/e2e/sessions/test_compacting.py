@@ -7,6 +7,8 @@ import pytest
 from tests.support.asked_vm import AskedVm, Json
 from tests.support.control import TestUser
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 async def test_the_machine_is_asked_to_do_it(user: TestUser) -> None:
     vm = await AskedVm.of(user)

@@ -79,7 +79,8 @@ REQUIREMENTS = (
     ),
     Requirement(
         "004-11-tool-calls",
-        "A turn makes at most 10 tool calls; the model is told when it may make no more.",
+        "A step (每轮: one answer of the model) makes at most 10 tool calls; the model is told"
+        " which were not made. A turn is bounded by its model calls.",
         "execution.md#figures",
     ),
     Requirement(

@@ -16,6 +16,7 @@ CHOICES: Final = frozenset(
         *("thinking_tokens", "context_window", "evolution", "max_turns", "max_tool_calls"),
         *("timeout_seconds", "approval_timeout_seconds", "worktree"),
         *("first_byte_timeout_seconds", "silence_timeout_seconds"),
+        *("command_timeout_seconds", "command_timeout_seconds_max"),
     )
 )
 _FREE: Final = "agent_config"

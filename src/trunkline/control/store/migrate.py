@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 
-HEADS = {"records": "records_0012", "log": "log_0002"}
+HEADS = {"records": "records_0013", "log": "log_0002"}
 """The newest revision of each branch."""
 
 

@@ -26,6 +26,13 @@ from trunkline.execution.fence.watch import Watch
 _log = structlog.get_logger(__name__)
 
 
+def prepare() -> None:
+    """What every session needs, made once by whoever forks them."""
+    if (machine := seccomp.machine()) is not None:
+        seccomp.session_filter(machine)
+        seccomp.command_filter(machine, "open", keeps_sizes=landlock.abi() >= landlock.ABI_TRUNCATE)
+
+
 def enter(allowed: Profile) -> "CommandThread | None":
     """Confines this process. Gives the thread for its commands; None where they need none. Raises
     StartFailed where a fence is required and cannot be had."""

@@ -46,6 +46,7 @@ class Fence:
         self._git_roots = [*self._own, *(root.resolve() for root in roots)]
         self._user = Path(env.get("HOME") or Path.home())
         self._hidden = [one.resolve() for one in (home.internal, *hidden)]
+        self._unseen = [*self._hidden, *profile.secrets(self._user)]
         self._network: Network = network
         self._hosts = list(hosts)
         self._read = profile.system(self._user, env, self._hidden)
@@ -101,7 +102,7 @@ class Fence:
         )
 
     def _workspace(self, work: Path) -> list[str]:
-        hidden = [*self._hidden, *profile.secrets(self._user)]
+        hidden = self._unseen
         if any(work.is_relative_to(place) for place in self._own):
             # The machine's own may be below what is hidden from all others.
             hidden = [one for one in hidden if one not in work.parents]

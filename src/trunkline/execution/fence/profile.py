@@ -152,32 +152,24 @@ def _program_folders(env: Mapping[str, str], home: Path) -> Iterator[Path]:
 
 def without(path: Path, hidden: Iterable[Path]) -> Iterator[Path]:
     """The path, if nothing hidden is in it; else what is in it beside that."""
-    place = path.resolve()
-    above = [one for one in hidden if one == place or place in one.parents]
-    if any(one == place or one in place.parents for one in hidden):
+    place = os.path.realpath(path)
+    names = [str(one) for one in hidden]
+    if any(_holds(name, place) for name in names):
         return
-    if not any(_is_there(one) for one in above):
+    inner = [name for name in names if _holds(place, name) and os.path.lexists(name)]
+    if not inner:
         yield path
         return
     try:
-        entries = sorted(place.iterdir())
+        entries = sorted(Path(place).iterdir())
     except OSError:
         return
     for entry in entries:
-        if entry in above:
-            continue
-        if any(entry in one.parents for one in above):
-            yield from without(entry, above)
-        else:
-            yield entry
+        yield from without(entry, [Path(name) for name in inner])
 
 
-def _is_there(path: Path) -> bool:
-    try:
-        path.lstat()
-    except OSError:
-        return False
-    return True
+def _holds(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 class Git(msgspec.Struct):

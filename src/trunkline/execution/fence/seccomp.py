@@ -6,6 +6,7 @@ fails with EPERM, as if there were no right to it. It holds for all that the thr
 
 import ctypes
 import errno
+import functools
 import os
 import platform
 import struct
@@ -143,6 +144,7 @@ def _unless(index: int, value: int) -> _Code:
     return [_argument(index), (_JEQ, 1, 0, value), _refused()]
 
 
+@functools.cache
 def session_filter(machine: str) -> bytes:
     """Of a session's own process, and of the MCP servers that it starts."""
     made = _Filter(machine)
@@ -150,6 +152,7 @@ def session_filter(machine: str) -> bytes:
     return made.packed()
 
 
+@functools.cache
 def command_filter(machine: str, network: Network, *, keeps_sizes: bool) -> bytes:
     """Of the commands of a session. `keeps_sizes`: whether Landlock already guards against making
     files shorter by name."""

@@ -10,6 +10,7 @@ NOT_COVERED = (
     "that a file is there, with its size and times, can be seen",
     "command lines of other processes can be seen",
     "System V shared memory of the same user can be reached",
+    "with a list of hosts, any host can be reached on the one port that the proxy has",
 )
 """What neither Landlock nor seccomp can keep from a session; the guide says it in these words."""
 _NETWORK = {
@@ -52,8 +53,8 @@ def hint(network: Network) -> str:
     }
     return (
         "the fence around this session may have refused it: commands read the system, and read and"
-        " write the workspace and $TMPDIR; other files and processes, /tmp and Unix sockets are out"
-        f" of reach.{reach[network]} Stay inside of the workspace, or say what the work needs"
+        " write the workspace and $TMPDIR; other files and processes, /tmp, /dev/shm and Unix"
+        f" sockets are out of reach.{reach[network]} Stay inside, or say what the work needs"
     )
 
 

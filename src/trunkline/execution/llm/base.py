@@ -37,7 +37,8 @@ class Picture(TypedDict):
 class Message(TypedDict):
     """One message of a conversation, in no provider's format.
 
-    `role`: `user`, `assistant`, `tool`. A `tool` message answers `tool_call_id`. `note` is what the
+    `role`: `user`, `assistant`, `tool`. A `tool` message answers `tool_call_id`; `denied`: a person
+    or a rule did not allow the call, so the tool did not fail. `note` is what the
     model is told beside the words of a `user` message, and nobody said: the day, memories.
     `summary` is what is left of the conversation before that `user` message. `pictures` belong to
     `user` and `tool` messages. `provider_blocks` is what a provider wants back as it was (signed
@@ -50,6 +51,7 @@ class Message(TypedDict):
     tool_calls: NotRequired[list[ToolCall]]
     tool_call_id: NotRequired[str]
     is_error: NotRequired[bool]
+    denied: NotRequired[bool]
     note: NotRequired[str]
     summary: NotRequired[str]
     pictures: NotRequired[list[Picture]]

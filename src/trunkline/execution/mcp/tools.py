@@ -215,12 +215,17 @@ class McpCatalog:
         self._sources = sources
         self._problems = problems
         self._found: dict[str, list[Tool]] = {}
+        self._order: list[str] = []
         self._asking = {source.name: self._ask(source) for source in sources}
         self._first = set(self._asking.values())
 
     def tools(self) -> list[Tool]:
-        """Those that are known by now, always in the same order."""
-        return [tool for source in self._sources for tool in self._found.get(source.name, ())]
+        """Those that are known by now, in the order of their servers; those of one that came up
+        later are behind, for providers cache the list from its start."""
+        for source in self._sources:
+            if source.name in self._found and source.name not in self._order:
+                self._order.append(source.name)
+        return [tool for name in self._order for tool in self._found[name]]
 
     async def settle(self, timeout_s: float = MCP_SETTLE_S) -> None:
         """Before a turn: waits a little for servers that are being asked for the first time, and

@@ -1,7 +1,7 @@
 """One tool call: shown, run, bounded, audited; a sub-agent's task too.
 
-Calls of one step run side by side, each as a task of the graph, so that what has finished is in
-the checkpoint even when the rest never does. A sub-agent runs the same graph, with its own prompt,
+Each call of a step is a task of the graph, so that what has finished is in the checkpoint even when
+the rest never does. A sub-agent runs the same graph, with its own prompt,
 model and tools, inside the call that asked for it: what it waits for, the turn waits for. The
 turn's limits on time hold for it; those on calls it has for itself.
 """
@@ -22,36 +22,72 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, ToolCall
 from trunkline.execution.orchestrator.attached import RESULT_IMAGES_MAX, kept_pictures
 from trunkline.execution.orchestrator.context import Context
+from trunkline.execution.orchestrator.loops import hint
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.orchestrator.state import Step, new_turn
 from trunkline.execution.texts import both_ends, clipped, readable
+from trunkline.execution.tools.asking import Delegate
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun
 
 _log = structlog.get_logger(__name__)
 
 MESSAGE_RESULT_CHARS_MAX = 110_000  # of one tool's result, whichever tool it was
+LOST = "not finished: the session was restarted while this ran, and it is not run again by itself"
 
 
 async def act(state: Step, runtime: Runtime[Context]) -> Json:
-    """Does what one call asks for. A failure is a result that the model reads."""
+    """Does what one call asks for, when those it depends on are over. A failure is a result that
+    the model reads."""
     context, call = runtime.context, state["call"]
+    if context.begun.is_of_last_process(call["id"]):
+        return _lost(context, call)
+    for one in state.get("waits", ()):
+        if not context.begun.is_of_last_process(one):
+            await context.turn.over[one].wait()
     shown = Shown(context, call)
+    if context.begun.is_task_of_last_process(call["id"]):
+        shown.remember()
+    context.begun.add(call["id"], is_task=call["name"] == Delegate.name)
     shown.start()
     try:
         result = await _result(context, state, shown)
     except asyncio.CancelledError:
-        shown.cancelled()
+        if not context.turn.is_paused:  # the next process tells its end
+            shown.cancelled()
         raise
-    content = both_ends(readable(result.content), MESSAGE_RESULT_CHARS_MAX)
-    pictures, problems = await kept_pictures(context, result.images[:RESULT_IMAGES_MAX])
-    content = "\n".join([content, *problems])
-    shown.complete(ToolResult(content=content, is_error=result.is_error, details=result.details))
-    message = Message(role="tool", content=content, tool_call_id=call["id"])
+    finally:
+        context.turn.over[call["id"]].set()
+    is_denied = state["verdict"].get("denied", False)
+    message = _message(call, both_ends(readable(result.content), MESSAGE_RESULT_CHARS_MAX))
     if result.is_error:
         message["is_error"] = True
+    if is_denied:
+        message["denied"] = True
+    message["content"] += hint(state.get("before"), message)
+    pictures, problems = await kept_pictures(context, result.images[:RESULT_IMAGES_MAX])
+    message["content"] = "\n".join([message["content"], *problems])
     if pictures:
         message["pictures"] = pictures
-    return {"messages": [message], "outside": list(context.permits.outside)}
+    shown.complete(msgspec.structs.replace(result, content=message["content"]), denied=is_denied)
+    changes: Json = {"messages": [message], "outside": list(context.permits.outside)}
+    if result.todos is not None:
+        changes["todos"] = result.todos
+    return changes
+
+
+def _lost(context: Context, call: ToolCall) -> Json:
+    """Of a call that the last process began and did not finish: it is not made twice."""
+    context.turn.over[call["id"]].set()
+    shown = Shown(context, call)
+    shown.remember()
+    shown.complete(ToolResult(content=LOST, is_error=True))
+    message = _message(call, LOST)
+    message["is_error"] = True
+    return {"messages": [message]}
+
+
+def _message(call: ToolCall, content: str) -> Message:
+    return Message(role="tool", content=content, tool_call_id=call["id"])
 
 
 class Shown:
@@ -59,6 +95,7 @@ class Shown:
 
     def __init__(self, context: Context, call: ToolCall) -> None:
         self._context = context
+        self._turn = context.turn
         self._call = call
         self._began = context.clock()
         self._about = {"tool_name": call["name"], "tool_call_id": call["id"]}
@@ -75,6 +112,9 @@ class Shown:
         self._context.turn.shown[self._call["id"]] = self.cancelled
 
     def progress(self, text: str) -> None:
+        """What a tool that runs prints; of a command in the background, until the turn's end."""
+        if self._turn.is_over:
+            return
         self._context.emit("tool_call_progress", **self._about, content=text)
 
     def event(self, event: Json) -> None:
@@ -84,7 +124,7 @@ class Shown:
     def cancelled(self) -> None:
         self.complete(ToolResult(content="cancelled", is_error=True))
 
-    def complete(self, result: ToolResult) -> None:
+    def complete(self, result: ToolResult, *, denied: bool = False) -> None:
         context = self._context
         if context.turn.shown.pop(self._call["id"], None) is None:
             return  # a step that would not end, after its turn
@@ -92,8 +132,10 @@ class Shown:
             **self._about,
             "tool_input": clipped(self._call["arguments"]),
             "result": result.content,
-            "is_error": result.is_error,
+            "is_error": result.is_error and not denied,
         }
+        if denied:
+            told["denied"] = True
         if result.details:
             told["details"] = clipped(result.details)
         context.emit("tool_call_complete", **told)
@@ -102,9 +144,11 @@ class Shown:
             "turn_id": context.turn.turn_id,
             "tool_input": clipped(self._call["arguments"], limits.AUDIT_VALUE_CHARS_MAX),
             "result": both_ends(result.content, limits.AUDIT_VALUE_CHARS_MAX),
-            "is_error": result.is_error,
+            "is_error": told["is_error"],
             "duration_ms": int((context.clock() - self._began) * 1000),
         }
+        if denied:
+            details["denied"] = True
         if context.agent:
             details["agent"] = context.agent
         context.control.fire_and_forget("audit_log", event="tool_executed", details=details)
@@ -125,6 +169,8 @@ async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
         progress=shown.progress,
         event=shown.event,
         ask_agent=partial(ask_agent, context, call),
+        command_timeout_s=context.settings.command_timeout_seconds,
+        command_timeout_s_max=context.settings.command_timeout_seconds_max,
     )
     if tool.brings:
         context.permits.outside[call["name"]] = None

@@ -35,17 +35,17 @@ _TOO_LONG = (
 
 
 def review(
-    context: Context, calls: Sequence[ToolCall], used: int, outside: Sequence[str] = ()
+    context: Context, calls: Sequence[ToolCall], outside: Sequence[str] = ()
 ) -> tuple[dict[str, Verdict], list[Question]]:
-    """`used`: tool calls that this turn has made before. `outside`: what has brought in something
-    that did not come from the session's user."""
+    """What is decided of a step's calls at once, and what people have to be asked. `outside`: what
+    has brought in something that did not come from the session's user."""
     verdicts: dict[str, Verdict] = {}
     questions: list[Question] = []
-    room = context.settings.max_tool_calls - used
+    most = context.settings.max_tool_calls
     for number, call in enumerate(calls):
         tool = context.tool(call["name"])
-        if number >= room:
-            verdicts[call["id"]] = Verdict(refused=_spent(context.settings.max_tool_calls))
+        if number >= most:
+            verdicts[call["id"]] = Verdict(refused=_too_many(most))
         elif tool is None:
             verdicts[call["id"]] = Verdict(refused=f"there is no tool named {call['name']!r}")
         elif problem := context.toolbox.check(tool, call["arguments"]):
@@ -58,7 +58,7 @@ def review(
             judgement = _judged(context, tool, call, outside)
             match judgement.outcome:
                 case "refuse":
-                    verdicts[call["id"]] = Verdict(refused=judgement.why)
+                    verdicts[call["id"]] = Verdict(refused=judgement.why, denied=True)
                 case "ask" if can_be_shown(call["arguments"]):
                     questions.append(_question(context, call, judgement))
                 case "ask":
@@ -90,9 +90,10 @@ def _verdict(question: Question, answer: Answer) -> Verdict:
     if not answer["confirmed"]:
         reason = answer.get("reason", "")
         if reason == "timeout":
-            return Verdict(refused="nobody answered in time, so it was not done")
+            return Verdict(refused="nobody answered in time, so it was not done", denied=True)
         said = reason or said
-        return Verdict(refused=f"the person said no: {said}" if said else "the person said no")
+        refused = f"the person said no: {said}" if said else "the person said no"
+        return Verdict(refused=refused, denied=True)
     if question["kind"] == "approve":
         return Verdict()
     return Verdict(answer=said or "(the person confirmed without words)")
@@ -152,6 +153,7 @@ def _question(context: Context, call: ToolCall, judgement: Judgement | None = No
     if context.agent:
         question["agent"] = context.agent
         question["above"] = list(context.above)
+        question["parent_tool_call_id"] = context.parent_tool_call_id
     return question
 
 
@@ -164,8 +166,7 @@ def _message(context: Context, call: ToolCall, judgement: Judgement | None) -> s
     return "\n".join(lines)
 
 
-def _spent(budget: int) -> str:
-    return (
-        f"not run: a turn has at most {budget} tool calls. "
-        "Answer with what you have; the person can ask you to go on."
-    )
+def _too_many(most: int) -> str:
+    if not most:
+        return "not run: no tools may be used here. Answer with what you have."
+    return f"not run: at most {most} tool calls at once. Make the others in your next step."

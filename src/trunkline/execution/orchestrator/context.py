@@ -3,7 +3,9 @@
 Made by the session's process, handed to LangGraph as its run context. Nothing here is saved.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,9 +22,10 @@ from trunkline.execution.llm.tokens import Meter
 from trunkline.execution.memory.edits import Edits
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
+from trunkline.execution.orchestrator.begun import Begun
 from trunkline.execution.orchestrator.instructions import Instructions
 from trunkline.execution.orchestrator.settings import Settings
-from trunkline.execution.orchestrator.state import Above, State
+from trunkline.execution.orchestrator.state import Above, Question, State
 from trunkline.execution.orchestrator.steering import Steering
 from trunkline.execution.permits import Permits
 from trunkline.execution.pictures.pictures import Pictures
@@ -55,6 +58,9 @@ class LiveTurn:
     """What is known of the running turn in memory. `recovery` saves the part that outlives it."""
 
     turn_id: str = ""
+    is_over: bool = False
+    is_paused: bool = False
+    """Its process ends, and another one goes on with it."""
     worked_s: float = 0.0
     """How long it ran, without waiting for people."""
     usage: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -64,6 +70,10 @@ class LiveTurn:
     A call that waited for a person is started twice."""
     taken: set[str] = field(default_factory=set)
     """Ids of tool calls, of all agents of the turn."""
+    over: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+    """Set when that tool call is over, for those beside it that wait for it."""
+    asked: set[str] = field(default_factory=set)
+    """Ids of questions that people were shown."""
     noted: set[int | str] = field(default_factory=set)
     """Parts of the turn that are in `conversation.md`."""
 
@@ -85,6 +95,10 @@ class LiveTurn:
         if (cost := prices.total(self.usage)) is not None:
             told["cost"] = msgspec.structs.asdict(cost)
         return told
+
+
+async def _nobody(_questions: Sequence[Question]) -> None:
+    """Nobody is asked before the graph stops."""
 
 
 @dataclass(kw_only=True)
@@ -121,6 +135,9 @@ class Context:
     root: "Context | None" = None
     """The context of the session's own agent; None for that itself."""
     prices: Prices = field(default_factory=built_in)
+    begun: Begun = field(default_factory=Begun)
+    ask: Callable[[Sequence[Question]], Awaitable[None]] = _nobody
+    """Shows people what they are asked, without waiting for them."""
     allowed: Allowed = field(default_factory=Allowed)
     """What no person is asked about any more, in this session."""
     permits: Permits = field(default_factory=Permits)
@@ -152,6 +169,7 @@ class Context:
         event["ts"] = int(self.clock() * 1000)
         if self.agent:
             event["agent"] = self.agent
+            event["parent_tool_call_id"] = self.parent_tool_call_id
         self.outlet.event(event)
 
     def begin(self, turn_id: str) -> None:
@@ -189,6 +207,11 @@ class Context:
         """Tells which messages to this turn have reached the model."""
         for message_id in self.steering.acknowledge():
             self.emit("steer_taken", message_id=message_id)
+
+    @property
+    def parent_tool_call_id(self) -> str:
+        """The call that gave this agent its task; empty for the session's own."""
+        return self.above[-1]["call"]["id"] if self.above else ""
 
     @property
     def turn_id(self) -> str:

@@ -1,7 +1,8 @@
-"""The graph of a turn: start → plan → (approve →) act → observe → plan … → reflect → respond.
+"""The graph of a turn: start → plan → act → observe → plan … → reflect → respond.
 
-A plan that finds the conversation too long goes to `compact`, and is made again. Before each
-`plan`, `listen` takes what people have said meanwhile.
+Beside `act`, `approve` waits for people; what they allowed goes from `observe` to `act` again. A
+plan that finds the conversation too long goes to `compact`, and is made again. Before each `plan`,
+`listen` takes what people have said meanwhile.
 """
 
 from copy import copy
@@ -40,9 +41,11 @@ def _agent_graph() -> AgentGraph:
         "plan", edges.after_plan, ["compact", "approve", "act", "listen", "reflect"]
     )
     builder.add_edge("compact", "plan")
-    builder.add_conditional_edges("approve", edges.to_tools, ["act"])
+    builder.add_edge("approve", "observe")
     builder.add_edge("act", "observe")
-    builder.add_conditional_edges("observe", edges.before_plan, ["listen", "plan"])
+    builder.add_conditional_edges(
+        "observe", edges.after_observe, ["approve", "act", "listen", "plan"]
+    )
     builder.add_edge("reflect", "respond")
     builder.add_edge("respond", END)
     return builder.compile()

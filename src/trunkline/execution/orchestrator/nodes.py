@@ -20,9 +20,12 @@ from trunkline.execution.orchestrator import prompt
 from trunkline.execution.orchestrator.approvals import review, verdicts_of
 from trunkline.execution.orchestrator.attached import received
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.history import newest_results, turn_results
+from trunkline.execution.orchestrator.edges import to_tools
+from trunkline.execution.orchestrator.history import newest_results, turn_results, unanswered
+from trunkline.execution.orchestrator.loops import counted, end_if_stuck
 from trunkline.execution.orchestrator.model_call import Full, call_model, message_of
 from trunkline.execution.orchestrator.notes import QUESTION, candidate, note_said, noted
+from trunkline.execution.orchestrator.order import order
 from trunkline.execution.orchestrator.room import room
 from trunkline.execution.orchestrator.state import State
 from trunkline.execution.orchestrator.summary import compacted, tell_compacted
@@ -30,7 +33,6 @@ from trunkline.execution.tools.memory import memories
 
 _log = structlog.get_logger(__name__)
 
-REPLANS_MAX = 5  # steps in a row of which every tool failed
 MEMORY_WAIT_S = 2.0  # for long-term memories, before a turn goes on without
 
 
@@ -110,12 +112,13 @@ async def plan(state: State, runtime: Runtime[Context]) -> Json:
     message = message_of(reply, state["messages"], context.turn.taken)
     await note_said(context, "assistant", message["content"], context.partial_of)
     calls = message.get("tool_calls", [])
-    verdicts, questions = review(context, calls, state["tool_calls"], state.get("outside", []))
+    verdicts, questions = review(context, calls, state.get("outside", []))
     return {
         "messages": [message],
         "model_calls": state["model_calls"] + 1,
         "verdicts": verdicts,
         "questions": questions,
+        "waits": order(context, calls, verdicts),
     }
 
 
@@ -131,29 +134,43 @@ async def compact(state: State, runtime: Runtime[Context]) -> Json:
 
 
 async def approve(state: State, runtime: Runtime[Context]) -> Json:
-    """Waits for people: the graph stops here, and goes on with their answers, be it after a
-    restart. On the way back this node runs again from its start."""
+    """Waits for people: the graph stops here when the calls beside it are done, and goes on with
+    the answers, be it after a restart. People need not wait for those calls. On the way back this
+    node runs again from its start."""
+    if _has_company(state, runtime.context):
+        await runtime.context.ask(state["questions"])
     answers = interrupt(state["questions"])
     verdicts = verdicts_of(runtime.context, state["questions"], answers)
     return {"verdicts": {**state["verdicts"], **verdicts}, "questions": []}
 
 
+def _has_company(state: State, context: Context) -> bool:
+    """Whether other calls run beside the questions, of this agent or of another."""
+    above = {one["call"]["id"] for one in context.above}
+    return len(to_tools(state)) > 1 or not above.issuperset(context.turn.shown)
+
+
 async def observe(state: State, runtime: Runtime[Context]) -> Json:
-    """Looks at the step's results. The model reads them next and plans anew; steps that only
-    fail come to an end."""
+    """Looks at the step's results, when all are there. The model reads them next and plans anew;
+    a call that only ever fails in the same way comes to an end."""
+    if unanswered(state["messages"]):
+        return {}
     results = newest_results(state["messages"])
-    failed = [one for one in results if one.get("is_error")]
-    failures = state["failures"] + 1 if len(failed) == len(results) else 0
-    if failures >= REPLANS_MAX:
-        raise TurnError(
-            "TOOLS_KEEP_FAILING",
-            f"The turn was ended: every tool failed in {failures} steps in a row. "
-            f"The last error was: {failed[-1]['content'][: limits.AUDIT_VALUE_CHARS_MAX]}",
-        )
+    ids = {one["tool_call_id"] for one in results}
+    done = [pair for pair in turn_results(state["messages"]) if pair[0]["id"] in ids]
+    repeats = counted(state.get("repeats", {}), done)
+    end_if_stuck(repeats, done)
+    failed = [one for one in results if one.get("is_error") and not one.get("denied")]
     if failed:
         how = f"{len(failed)} of {len(results)} tool calls failed; planning anew."
         runtime.context.emit("thinking", stage="replan", content=how)
-    return {"failures": failures, "tool_calls": state["tool_calls"] + len(results), "verdicts": {}}
+    return {
+        "failures": len(failed),
+        "repeats": repeats,
+        "tool_calls": state["tool_calls"] + len(results),
+        "verdicts": {},
+        "waits": {},
+    }
 
 
 async def reflect(state: State, runtime: Runtime[Context]) -> Json:
@@ -165,11 +182,11 @@ async def reflect(state: State, runtime: Runtime[Context]) -> Json:
     action = {
         "turn_id": state["turn_id"],
         "tools": [call["name"] for call, _ in done],
-        "failed": sum(1 for _, result in done if result.get("is_error")),
+        "failed": sum(1 for _, result in done if _outcome(result) == "failed"),
     }
     await noted(context, context.memory.save_context(LAST_ACTION, action))
     if done:
-        lines = (f"- {call['name']}: {_outcome(result.get('is_error'))}" for call, result in done)
+        lines = (f"- {call['name']}: {_outcome(result)}" for call, result in done)
         text = "# Last turn\n\n" + "\n".join(lines) + "\n"
         await noted(context, context.edits.write_block(text))
     await noted(context, context.edits.keep({one["content"] for one in state["messages"]}))
@@ -183,5 +200,7 @@ async def respond(state: State) -> Json:
     return {}
 
 
-def _outcome(is_error: bool | None) -> str:
-    return "failed" if is_error else "done"
+def _outcome(result: Message) -> str:
+    if result.get("denied"):
+        return "not allowed"
+    return "failed" if result.get("is_error") else "done"

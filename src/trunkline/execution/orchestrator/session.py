@@ -20,6 +20,7 @@ from trunkline.execution.llm.router import Router
 from trunkline.execution.memory.edits import Edits
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
+from trunkline.execution.orchestrator.begun import Begun
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import run_nested
 from trunkline.execution.orchestrator.instructions import Instructions
@@ -122,6 +123,7 @@ class OpenSession:
                 allowed=Allowed(folder),
                 fence=start.fence.told if start.fence is not None else words.NO_FENCE,
                 permits=Permits(start.rules, problems, fenced=start.fenced),
+                begun=Begun(folder),
             )
             link.on_progress = lambda message: context.emit(
                 "thinking", stage="model", content=message

@@ -13,11 +13,13 @@ TOOL_CALLS_PER_TURN_MAX = 1_000
 TURN_TIMEOUT_S_MAX = 24 * 3600.0
 APPROVAL_TIMEOUT_S_MAX = 7 * 24 * 3600.0
 
-OTHERS = ("workspace", "worktree", "acp", "group")
+OTHERS = ("workspace", "worktree", "acp", "group", "network", "network_hosts")
 """Read by others: the daemon, another runtime, the control plane."""
 NamedMode = Mode | Literal["default", "acceptEdits"]
 """Ours, and what Claude Code calls two of them."""
 Name = Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)]
+
+CommandTimeout = Annotated[float, Meta(gt=0, le=limits.COMMAND_TIMEOUT_S_LIMIT)]
 
 
 _Wait = Annotated[float, Meta(gt=0, le=limits.MODEL_WAIT_S_MAX)]
@@ -52,6 +54,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     approval_timeout_seconds: Annotated[float, Meta(gt=0, le=APPROVAL_TIMEOUT_S_MAX)] = (
         limits.APPROVAL_TIMEOUT_S
     )
+
+    command_timeout_seconds: CommandTimeout = limits.COMMAND_TIMEOUT_S
+    """Of a command that does not say how long it may take."""
+    command_timeout_seconds_max: CommandTimeout = limits.COMMAND_TIMEOUT_S_MAX
 
     @property
     def mode(self) -> Mode | None:

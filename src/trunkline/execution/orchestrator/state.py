@@ -11,6 +11,9 @@ from trunkline.execution.llm.base import Message, ToolCall
 
 OUTSIDE_MAX = 20
 
+Todos = list[Json]
+"""`title` and `status` of each."""
+
 
 class Above(TypedDict):
     """A tool call of `agent` that gave a sub-agent its task."""
@@ -32,16 +35,30 @@ class Question(TypedDict):
     rule: NotRequired[str]
     options: NotRequired[list[str]]
     agent: NotRequired[str]
+    parent_tool_call_id: NotRequired[str]
     timeout_seconds: float
     expires_at: float
     above: NotRequired[list[Above]]
 
 
 class Verdict(TypedDict, total=False):
-    """Why a tool call is not run: it was refused, or a person has already answered it."""
+    """Why a tool call is not run: it was refused, or a person has already answered it. `denied`:
+    it was refused by a person or a rule, which is no failure of the tool."""
 
     refused: str
+    denied: bool
     answer: str
+
+
+class Repeat(TypedDict):
+    """The newest result of a call, and how often in a row that call has had it."""
+
+    result: str
+    times: int
+
+
+def _newest(_before: Todos, after: Todos) -> Todos:
+    return after
 
 
 def _union(before: list[str], more: list[str]) -> list[str]:
@@ -49,7 +66,7 @@ def _union(before: list[str], more: list[str]) -> list[str]:
 
 
 class State(TypedDict, total=False):
-    """The graph's state. All but `messages` and `outside` belongs to the turn."""
+    """The graph's state. All but `messages`, `outside` and `todos` belongs to the turn."""
 
     messages: Annotated[list[Message], operator.add]
     outside: Annotated[list[str], _union]
@@ -59,10 +76,16 @@ class State(TypedDict, total=False):
     model_calls: int
     tool_calls: int
     failures: int
-    """Steps in a row of which every tool failed."""
+    """Of the newest step."""
+    repeats: dict[str, Repeat]
+    """By call (`loops`)."""
     questions: list[Question]
     verdicts: dict[str, Verdict]
     """By tool call; one that has none is run."""
+    waits: dict[str, list[str]]
+    """By tool call of the newest step, those that it has to wait for (`order`)."""
+    todos: Annotated[Todos, _newest]
+    """What the agent has noted to do (`todo_write`); stays from turn to turn."""
     squeeze: int
     """Tokens that the conversation has to fit into before the model is asked; 0: it fits."""
 
@@ -72,6 +95,10 @@ class Step(TypedDict):
 
     call: ToolCall
     verdict: Verdict
+    waits: NotRequired[list[str]]
+    """Calls beside it that have to be over first."""
+    before: NotRequired[Repeat]
+    """What the same call brought before."""
 
 
 def new_turn(turn_id: str, messages: list[Message]) -> State:
@@ -83,7 +110,9 @@ def new_turn(turn_id: str, messages: list[Message]) -> State:
         model_calls=0,
         tool_calls=0,
         failures=0,
+        repeats={},
         questions=[],
         verdicts={},
+        waits={},
         squeeze=0,
     )

@@ -10,12 +10,10 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import structlog
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command, GraphOutput, Interrupt, Overwrite
+from langgraph.types import Command, Interrupt
 
 from trunkline import limits
 from trunkline.execution.approvals import Answer, Approvals
@@ -23,40 +21,23 @@ from trunkline.execution.attachments import Attachment
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
 from trunkline.execution.errors import ModelError, TurnError
 from trunkline.execution.json_object import Json
-from trunkline.execution.llm.base import Message, Picture
 from trunkline.execution.orchestrator import forked
 from trunkline.execution.orchestrator.act import Shown
-from trunkline.execution.orchestrator.attached import received
+from trunkline.execution.orchestrator.beginning import Beginning, Job
 from trunkline.execution.orchestrator.by_hand import compact_by_hand
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
-from trunkline.execution.orchestrator.history import from_wire
 from trunkline.execution.orchestrator.notes import QUESTION, note_said
-from trunkline.execution.orchestrator.rebuild import Rebuild
-from trunkline.execution.orchestrator.recovery import SavedUsage, TurnUsage, finish_half_done
-from trunkline.execution.orchestrator.state import Question, State, new_turn
+from trunkline.execution.orchestrator.recovery import finish_half_done
+from trunkline.execution.orchestrator.state import Question
 from trunkline.execution.orchestrator.steering import Steer
+from trunkline.execution.orchestrator.working import Work
 from trunkline.execution.session import ipc
 
 _log = structlog.get_logger(__name__)
 
 TURNS_QUEUED_MAX = 20  # messages that wait for the running turn
 APPROVAL_AGAIN_S = 5.0  # at least, for a question that is asked again after a restart
-
-Work = State | Command[Any]
-
-
-class _Job(msgspec.Struct, kw_only=True):
-    """A turn to run: a message, or questions that were open when the last process ended. One
-    without an id shortens the conversation."""
-
-    turn_id: str
-    message: str = ""
-    history: list[Json] = []
-    attachments: list[Attachment] = []
-    """That have not been taken out of it yet."""
-    pictures: list[Picture] = []
-    interrupts: Sequence[Interrupt] = ()
 
 
 class Turns:
@@ -72,24 +53,21 @@ class Turns:
     ) -> None:
         self._graph = create_agent_graph(checkpointer)
         self._context = context
-        self._sleep = sleep
-        self._monotonic = monotonic
         self._approvals = Approvals(context, sleep, fence=context.fence)
-        self._jobs: deque[_Job] = deque()
+        context.ask = self._show
+        self._jobs: deque[Job] = deque()
         self._turn: asyncio.Task[None] | None = None
         self._is_under_way = False
         self._stopping: str | None = None
         """Why the running turn is being ended from outside."""
         self._is_closed = True
-        self._new = True
         self._config = RunnableConfig(
             configurable={"thread_id": context.session_id}, recursion_limit=STEPS_MAX
         )
-        self._saved_usage = SavedUsage(checkpointer, self._config)
-        self._checkpointer = checkpointer
-        self._rebuild = Rebuild(context)
-        self._is_unsaved = False
-        """The last turn could not be saved."""
+        self._working = Working(
+            self._graph, self._config, checkpointer, context, sleep=sleep, monotonic=monotonic
+        )
+        self._beginning = Beginning(self._graph, self._config, context, checkpointer)
 
     async def fork(self, fork: ipc.Fork, folder: Path) -> None:
         """Before anything else, in a session that is a copy of another one."""
@@ -99,12 +77,16 @@ class Turns:
         """Takes up what the last process left. A turn that waits for a person and is still open
         goes on waiting; any other is over, and the next message follows on its last step."""
         state = await self._graph.aget_state(self._config)
-        self._new = not state.values.get("messages")
+        self._beginning.is_new = not state.values.get("messages")
         self._context.steering.remember(state.values.get("messages", []))
-        if open_turn and state.interrupts and state.values["turn_id"] == open_turn:
-            self._jobs.append(_Job(turn_id=open_turn, interrupts=state.interrupts))
-            self._approvals.expect(_questions(state.interrupts))
-            return
+        if open_turn and state.next and state.values.get("turn_id") == open_turn:
+            job = Job(turn_id=open_turn, interrupts=state.interrupts, is_taken_up=True)
+            asked = [one["request_id"] for one in _questions(state.interrupts)]
+            asked += self._context.begun.asked()
+            if asked:
+                self._jobs.append(job)
+                self._approvals.expect([{"request_id": one} for one in asked])
+                return
         if state.next:
             await finish_half_done(self._graph, self._config)
         if open_turn:
@@ -128,7 +110,7 @@ class Turns:
             return
         attached = list(attachments)
         self._jobs.append(
-            _Job(turn_id=turn_id, message=message, history=history, attachments=attached)
+            Job(turn_id=turn_id, message=message, history=history, attachments=attached)
         )
         self._run_next()
 
@@ -145,7 +127,7 @@ class Turns:
     def compact(self) -> None:
         """Behind the turn that runs and those that wait; once is enough."""
         if all(job.turn_id for job in self._jobs):
-            self._jobs.append(_Job(turn_id=""))
+            self._jobs.append(Job(turn_id=""))
             self._run_next()
 
     def answer(self, data: Json) -> None:
@@ -159,6 +141,7 @@ class Turns:
         """Before the process ends: a turn that waits for a person stays open for the next one,
         any other ends."""
         self._is_closed = True
+        self._context.turn.is_paused = self._approvals.waiting
         self._interrupt("waiting" if self._approvals.waiting else "stopped")
         if self._turn is not None:
             await asyncio.wait({self._turn})
@@ -169,6 +152,7 @@ class Turns:
     async def kill(self) -> None:
         """Ends everything at once and tells nobody."""
         self._is_closed = True
+        self._context.turn.is_paused = True
         if self._turn is not None:
             self._turn.cancel()
             await asyncio.wait({self._turn}, timeout=limits.CANCEL_GRACE_S)
@@ -194,14 +178,18 @@ class Turns:
         if self._is_under_way:  # a task that is cancelled before it runs never says anything
             self._turn.cancel()
 
-    async def _run(self, job: _Job) -> None:
+    async def _run(self, job: Job) -> None:
         context = self._context
         context.begin(job.turn_id)
+        if not job.turn_id:
+            self._is_under_way = self._stopping is None
+            if self._is_under_way:
+                await compact_by_hand(self._graph, self._config, context)
+            return
+        if not job.is_taken_up:
+            context.begun.begin_turn()
         self._is_under_way = True
         try:
-            if not job.turn_id:
-                await compact_by_hand(self._graph, self._config, context)
-                return
             if self._stopping is not None:
                 raise asyncio.CancelledError
             answer = await self._drive(job)
@@ -213,114 +201,47 @@ class Turns:
             await self._settle(job)
             self._end_with_error(*_told(error))
         else:
-            self._new = False
+            self._beginning.is_new = False
             self._tell_usage()
             context.emit("execution_complete", content=answer)
 
-    async def _drive(self, job: _Job) -> str:
+    async def _drive(self, job: Job) -> str:
         """The graph, again and again until nobody has to be asked."""
-        turn = self._context.turn
-        if job.interrupts:
+        again_s = 0.0
+        work: Work
+        if job.is_taken_up:
             await self._take_up(job.interrupts)
             again_s = APPROVAL_AGAIN_S
-            work: Work = Command(resume=await self._ask(job.interrupts, again_s))
+            work = None  # what waits for a person asks again
         else:
-            self._checkpointer.reserve.hold()
-            await self._receive(job)
-            work = await self._without_repeats(await self._made_whole(job))
+            work = await self._beginning.of(job)
         while True:
-            output = await self._run_graph(work)
+            output = await self._working.run(work)
             if not output.interrupts:
                 return output.value["messages"][-1]["content"]
-            await self._saved_usage.keep(
-                TurnUsage(worked_s=turn.worked_s, usage=turn.usage, call_ids=sorted(turn.taken))
-            )
-            work = Command(resume=await self._ask(output.interrupts))
+            await self._working.keep_usage()
+            work = Command(resume=await self._ask(output.interrupts, again_s))
+            again_s = 0.0
 
-    async def _receive(self, job: _Job) -> None:
-        """Takes out what came with the words."""
-        said = await received(self._context, job.message, job.attachments)
-        job.message, job.attachments = said["content"], []
-        job.pictures = said.get("pictures", [])
-
-    async def _made_whole(self, job: _Job) -> State:
-        """What the turn begins with, after what the session has lost is there again."""
-        state = await self._graph.aget_state(self._config)
-        is_damaged = self._checkpointer.is_damaged or self._is_unsaved
-        found = await self._rebuild.lost(state.values, job.history, job.turn_id, is_damaged)
-        self._checkpointer.is_damaged = self._is_unsaved = False
-        if found and self._new:
-            return new_turn(job.turn_id, [*found, *self._asked(job)["messages"][-1:]])
-        if found:
-            changes = {"messages": Overwrite(found)}
-            await self._graph.aupdate_state(self._config, changes, as_node="respond")
-        return self._asked(job)
-
-    def _asked(self, job: _Job) -> State:
-        history = from_wire(job.history) if self._new else []
-        said = Message(role="user", content=job.message, turn_id=job.turn_id)
-        if job.pictures:
-            said["pictures"] = job.pictures
-        return new_turn(job.turn_id, [*history, said])
-
-    async def _without_repeats(self, work: State) -> State:
-        """What was said to a turn that a crash ended becomes a turn of its own: where the
-        conversation has it already, it is moved to its end."""
-        if not self._context.steering.is_known(work["turn_id"]):
-            return work
-        before = (await self._graph.aget_state(self._config)).values.get("messages", [])
-        kept = [one for one in before if one.get("steers") != work["turn_id"]]
-        return {**work, "messages": Overwrite([*kept, *work["messages"]])}  # type: ignore[typeddict-item]
+    async def _show(self, questions: Sequence[Question]) -> None:
+        """While calls beside them still run; `_ask` waits for the answers. Called again when those
+        are there."""
+        asked = self._context.turn.asked
+        if new := [one for one in questions if one["request_id"] not in asked]:
+            await self._working.keep_usage()
+            for one in new:
+                asked.add(one["request_id"])
+                self._context.begun.ask(one["request_id"])
+            self._approvals.show(new)
 
     async def _take_up(self, interrupts: Sequence[Interrupt]) -> None:
         """A turn of the last process. Sub-agents' tasks that wait for a person have started
         there: that was shown."""
-        before = await self._saved_usage.newest()
-        turn = self._context.turn
-        turn.worked_s = before.worked_s
-        turn.usage.update(before.usage)
-        turn.taken.update(before.call_ids)
+        await self._working.take_up_usage()
+        self._context.begun.take_up()
         for question in _questions(interrupts):
             for above in question.get("above", []):
                 Shown(replace(self._context, agent=above["agent"]), above["call"]).remember()
-
-    async def _run_graph(self, work: Work) -> GraphOutput[State]:
-        """Until it ends or somebody has to be asked. Only the time in here counts for
-        `timeout_seconds`, that of earlier processes included: a person may take as long as a
-        question stays open, and no restart gives a turn more time to work."""
-        turn, allowed_s = self._context.turn, self._context.settings.timeout_seconds
-        left_s = allowed_s - turn.worked_s
-        if left_s <= 0:  # the setting was changed while the turn waited
-            raise _too_long(allowed_s)
-        began = self._monotonic()
-        limit = asyncio.ensure_future(self._sleep(left_s))
-        run = asyncio.ensure_future(
-            self._graph.ainvoke(
-                work, self._config, context=self._context, durability="async", version="v2"
-            )
-        )
-        either: set[asyncio.Future[Any]] = {run, limit}
-        try:
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            await self._abandon(run)
-            raise
-        finally:
-            limit.cancel()
-            turn.worked_s += self._monotonic() - began
-        if run.done():
-            return await run
-        await self._abandon(run)
-        raise _too_long(allowed_s)
-
-    async def _abandon(self, run: "asyncio.Future[GraphOutput[State]]") -> None:
-        """Streams and tools end when the run is cancelled; one that does not is left behind."""
-        run.cancel()
-        await asyncio.wait({run}, timeout=limits.CANCEL_GRACE_S)
-        if not run.done():
-            _log.error("a step does not end", session_id=self._context.session_id)
-        elif not run.cancelled():
-            run.exception()
 
     async def _ask(
         self, interrupts: Sequence[Interrupt], least_s: float = 0.0
@@ -332,7 +253,7 @@ class Turns:
             for stop in interrupts
         }
 
-    async def _end_from_outside(self, job: _Job) -> None:
+    async def _end_from_outside(self, job: Job) -> None:
         if self._stopping == "cancelled":
             self._approvals.withdraw("cancelled")
             await self._settle(job)
@@ -343,7 +264,7 @@ class Turns:
         else:
             raise asyncio.CancelledError
 
-    async def _settle(self, job: _Job) -> None:
+    async def _settle(self, job: Job) -> None:
         """Keeps what was said and done so far, and tells what that took. Whatever goes wrong here,
         the turn has an end."""
         self._is_under_way = False  # it is ending: a cancel that comes now changes nothing
@@ -352,25 +273,26 @@ class Turns:
         for cancelled in [*context.turn.shown.values()]:
             cancelled()
         try:
-            if not job.interrupts:
+            if not job.is_taken_up:
                 await note_said(context, "user", job.message, QUESTION)
             await note_said(context, "assistant", said, context.partial_of)
             await finish_half_done(
                 self._graph,
                 self._config,
-                asked=None if job.interrupts else self._asked(job),
+                asked=None if job.is_taken_up else self._beginning.asked(job),
                 partial=said,
                 partial_of=context.partial_of,
             )
-            self._new = False
+            self._beginning.is_new = False
             context.acknowledge()
         except Exception:
-            self._is_unsaved = True
+            self._beginning.is_unsaved = True
             _log.exception("turn not saved", session_id=self._context.session_id)
         self._tell_usage()
 
     def _tell_usage(self) -> None:
         """What the turn took, before its end, whichever that is."""
+        self._context.turn.is_over = True
         self._context.emit("usage", **self._context.turn.totals(self._context.prices))
 
     def _refuse(self, turn_id: str, code: str, message: str) -> None:
@@ -384,10 +306,6 @@ class Turns:
 
 def _questions(interrupts: Sequence[Interrupt]) -> list[Question]:
     return [one for stop in interrupts for one in stop.value]
-
-
-def _too_long(allowed_s: float) -> TurnError:
-    return TurnError("TURN_TIMEOUT", f"The turn was ended after {allowed_s:g} s (timeout_seconds).")
 
 
 def _told(error: Exception) -> tuple[str, str]:

@@ -178,11 +178,13 @@ async def run_process(
     *,
     cwd: Path,
     env: Mapping[str, str],
-    timeout_s: float,
+    timeout_s: float | None,
     take: Callable[[str], None],
     output_bytes_max: int = COMMAND_OUTPUT_BYTES_MAX,
+    is_there: Callable[[], None] = lambda: None,
 ) -> Finished:
-    """Runs it with no input; `take` gets what it prints, errors included, as it comes.
+    """Runs it with no input; `take` gets what it prints, errors included, as it comes. `is_there`
+    is called when it runs.
 
     When it ends, runs out of time or is cancelled, everything it started ends too, also what it
     left in the background. Raises OSError when the program cannot be started.
@@ -200,6 +202,7 @@ async def run_process(
             )
         finally:
             os.close(write_end)
+        is_there()
         refusals = _Refusals(take)
         pump = asyncio.create_task(_pump(reader, refusals.take, output_bytes_max, process.pid))
         timed_out = False

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from trunkline.execution.fence import inside
 from trunkline.execution.orchestrator.session import OpenSession, Sleep
 from trunkline.execution.session import serving
 
@@ -17,6 +18,7 @@ def preload() -> None:
     """Called by the fork server, once."""
     from trunkline.execution.session.semigraph_warmup import warm_up  # which plays `serve`
 
+    inside.prepare()
     warm_up()
 
 

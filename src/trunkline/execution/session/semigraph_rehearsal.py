@@ -6,9 +6,12 @@ what is not, each would do again, in memory of its own. All of it is real but th
 """
 
 import asyncio
+import contextlib
 import re
 import socket
 import tempfile
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -28,6 +31,7 @@ _QUESTIONS = 2  # a session that goes on does more than one that begins
 _FILE = "rehearsal.txt"
 _LENGTH = re.compile(rb"^content-length: *(\d+)", re.IGNORECASE | re.MULTILINE)
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+_NOTHING = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
 _encode = msgspec.json.encode
 
 
@@ -50,9 +54,10 @@ async def _session(folder: Path, model: str) -> None:
     ours, theirs = socket.socketpair()
     daemon = await asyncio.open_connection(sock=ours, limit=limits.IPC_LINE_BYTES_MAX)
     session = await asyncio.open_connection(sock=theirs, limit=limits.IPC_LINE_BYTES_MAX)
+    answers = iter((True, False) * _QUESTIONS)
     async with (
         asyncio.timeout(REHEARSAL_S_MAX),
-        await asyncio.start_server(_model_server, "127.0.0.1", 0) as server,
+        await asyncio.start_server(partial(_model_server, answers), "127.0.0.1", 0) as server,
         asyncio.TaskGroup() as tasks,
     ):
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
@@ -90,15 +95,19 @@ async def _daemon(
                 raise RuntimeError(data)
 
 
-async def _model_server(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """For the two calls of each turn: a tool call, then words."""
-    for is_tool_call in (True, False) * _QUESTIONS:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = _LENGTH.search(head)
-        await reader.readexactly(int(length[1]) if length else 0)
-        text = (_anthropic if b"/messages" in head else _openai)(is_tool_call)
-        writer.write(_HEAD + b"%x\r\n%s\r\n0\r\n\r\n" % (len(text), text))
-    await reader.read()
+async def _model_server(
+    answers: Iterator[bool], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """For the two calls of each turn: a tool call, then words. It says nothing of its models."""
+    with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            length = _LENGTH.search(head)
+            await reader.readexactly(int(length[1]) if length else 0)
+            if head.startswith(b"GET "):
+                writer.write(_NOTHING)
+                continue
+            text = (_anthropic if b"/messages" in head else _openai)(next(answers, False))
+            writer.write(_HEAD + b"%x\r\n%s\r\n0\r\n\r\n" % (len(text), text))
     writer.close()
 
 

@@ -9,10 +9,9 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from trunkline import limits
 from trunkline.execution.json_object import Json
-from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
-from trunkline.execution.tools.commands import TIMEOUT_SCHEMA, run_shown
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, Touches, object_schema
+from trunkline.execution.tools.commands import TIMEOUT_SCHEMA, run_shown, timeout_of
 
 CODE_CHARS_MAX = 1_000_000
 
@@ -37,8 +36,11 @@ class CodeExecution(Tool):
     def is_dangerous(self, arguments: Json) -> bool:
         return True
 
+    def touches(self, arguments: Json) -> Touches:
+        return Touches(everything=True)
+
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
-        timeout_s = float(arguments.get("timeout_seconds", limits.COMMAND_TIMEOUT_S))
+        timeout_s = timeout_of(arguments, run)
         with tempfile.TemporaryDirectory(prefix="code-") as folder:
             script = _written(Path(folder), arguments["code"])
             # Unbuffered, so that output is seen while it runs; modules of the workspace are found.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from trunkline import limits
 from trunkline.execution.json_object import Json
 from trunkline.permissions.reading import Place
 
@@ -25,6 +26,8 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     is_error: bool = False
     images: tuple[Image, ...] = ()
     """What a model that can see is shown beside `content`."""
+    todos: list[Json] | None = None
+    """What the agent has to do from now on, where the call says so."""
     details: Json = {}
     """For readers: exit code, whether the output was cut, files that were made."""
 
@@ -38,6 +41,10 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     """Shows output of a tool that still runs (`tool_call_progress`)."""
     event: Callable[[Json], None]
     """Any other event of this call, such as `file_created`; `turn_id` and the like are added."""
+    command_timeout_s: float = limits.COMMAND_TIMEOUT_S
+    """Of a command that does not say how long it may take."""
+    command_timeout_s_max: float = limits.COMMAND_TIMEOUT_S_MAX
+    """Of one that does."""
     ask_agent: Callable[[str, str, str], Awaitable[str]]
     """Gives a sub-agent a task: its id, its name, the task. Its answer."""
 

@@ -8,11 +8,11 @@ from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.process.programs import Finished, ending, run_process
 from trunkline.execution.texts import Excerpt
-from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.background import Background
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, Touches, object_schema
 from trunkline.execution.tools.text_files import Paths
 from trunkline.permissions.reading import Place, only_reads
 
-COMMAND_TIMEOUT_S_MAX = 600.0
 COMMAND_CHARS_MAX = 100_000  # Linux takes 131,071 bytes in one argument
 PROGRESS_INTERVAL_S = 0.1  # between two pieces of a running tool's output
 PROGRESS_PIECE_CHARS_MAX = 4_000
@@ -66,15 +66,28 @@ class OutputProgress:
 TIMEOUT_SCHEMA: Json = {
     "type": "number",
     "exclusiveMinimum": 0,
-    "maximum": COMMAND_TIMEOUT_S_MAX,
-    "description": f"How long it may take; {limits.COMMAND_TIMEOUT_S:g} unless set.",
+    "maximum": limits.COMMAND_TIMEOUT_S_LIMIT,
+    "description": f"How long it may take; {limits.COMMAND_TIMEOUT_S:g} unless set otherwise.",
 }
+
+
+def timeout_of(arguments: Json, run: ToolRun) -> float:
+    """How long a command may take. Raises ToolError for more than the agent's settings allow."""
+    most = max(run.command_timeout_s, run.command_timeout_s_max)
+    wanted = float(arguments.get("timeout_seconds", run.command_timeout_s))
+    if wanted > most:
+        raise ToolError(
+            f"timeout_seconds is at most {most:g} here; what takes longer can run in the "
+            "background (bash with background: true)"
+        )
+    return wanted
 
 
 async def run_shown(
     argv: list[str], env: Mapping[str, str], timeout_s: float, run: ToolRun
 ) -> ToolResult:
-    """Runs a program in the workspace, shows its output while it runs, and says how it ended."""
+    """Runs a program in the workspace, shows its output while it runs, and says how it ended.
+    An exit code is part of what it says; a program that had to be ended has failed."""
     output = Excerpt(limits.TOOL_RESULT_CHARS_MAX)
     progress = OutputProgress(run.progress)
 
@@ -100,7 +113,7 @@ def _result(output: Excerpt, finished: Finished, timeout_s: float) -> ToolResult
         text = f"{text}\n[{how}]" if text else f"[{how}]"
     return ToolResult(
         content=text or "(no output)",
-        is_error=bool(how),
+        is_error=finished.timed_out or finished.flooded or bool(finished.ended_for),
         details={
             "exit_code": finished.exit_code,
             "timed_out": finished.timed_out,
@@ -113,20 +126,25 @@ class Bash(Tool):
     name = "bash"
     description = (
         "Runs a command with bash in the workspace and returns what it prints, errors included. "
-        "There is no input to read from. Everything the command started ends with it, also what "
-        "runs in the background."
+        "There is no input to read from. Everything the command started ends with it. What should "
+        "go on, such as a server or a long build, is started with `background: true`, without &: "
+        "the answer is its id, at once, for bash_output and bash_stop."
     )
     parameters = object_schema(
         {
             "command": {"type": "string", "minLength": 1, "maxLength": COMMAND_CHARS_MAX},
             "timeout_seconds": TIMEOUT_SCHEMA,
+            "background": {"type": "boolean"},
         },
         required=["command"],
     )
 
-    def __init__(self, env: Mapping[str, str], paths: Paths) -> None:
+    def __init__(
+        self, env: Mapping[str, str], paths: Paths, background: Background | None = None
+    ) -> None:
         self._env = env
         self._paths = paths
+        self._background = background or Background()
 
     def is_dangerous(self, arguments: Json) -> bool:
         return not only_reads(str(arguments.get("command", "")), self.place())
@@ -136,10 +154,29 @@ class Bash(Tool):
         is_repository = (folder / ".git").exists()
         return Place(self._paths.may_read, is_repository, str(folder))
 
+    def touches(self, arguments: Json) -> Touches:
+        if self.is_dangerous(arguments):
+            return Touches(everything=True)
+        return Touches(reads=self._paths.touched("."))
+
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         command = arguments["command"]
         if "\0" in command:
             raise ToolError("the command has a NUL character, which no command can have")
         argv = ["bash", "--noprofile", "--norc", "-c", command]
-        timeout_s = float(arguments.get("timeout_seconds", limits.COMMAND_TIMEOUT_S))
-        return await run_shown(argv, self._env, timeout_s, run)
+        if arguments.get("background", False):
+            return await self._started(command, argv, run)
+        return await run_shown(argv, self._env, timeout_of(arguments, run), run)
+
+    async def _started(self, command: str, argv: list[str], run: ToolRun) -> ToolResult:
+        progress = OutputProgress(run.progress)
+        try:
+            started = await self._background.start(
+                command, argv, self._env, run.workspace, progress.add
+            )
+        except OSError as error:
+            raise ToolError(f"{argv[0]} cannot be started: {error.strerror or error}") from error
+        return ToolResult(
+            content=f"Started in the background. Its id is {started.id}.",
+            details={"id": started.id, "running": True},
+        )

@@ -12,9 +12,18 @@ from pathlib import Path
 from trunkline import limits
 from trunkline.execution.errors import ToolError
 from trunkline.execution.files import write_atomic
+from trunkline.execution.json_object import Json
 from trunkline.execution.texts import shortened
 
 FILE_BYTES_MAX = 10 * limits.MIB  # read or written by a tool
+
+PATH: Json = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": limits.FILE_PATH_CHARS_MAX,
+    "description": "Relative to the workspace.",
+}
+"""In the schema of a tool's arguments."""
 
 
 class Paths:
@@ -38,6 +47,13 @@ class Paths:
         except ToolError:
             return False
         return True
+
+    def touched(self, text: str) -> tuple[str, ...]:
+        """A path as the order of calls knows it; none for what no tool would take."""
+        try:
+            return (str(self.readable(text)),)
+        except ToolError:
+            return ()
 
     def shown(self, path: Path) -> str:
         """A path as people and models see it: short inside the workspace."""
@@ -70,7 +86,10 @@ _SNIFF_BYTES = 8 * 1024
 
 def read_text(path: Path, shown: str) -> str:
     """The text of a file. Raises ToolError for whatever is no text file of bearable size."""
-    data = read_bytes(path, shown)
+    return text_of(read_bytes(path, shown), shown)
+
+
+def text_of(data: bytes, shown: str) -> str:
     if b"\0" in data[:_SNIFF_BYTES]:
         raise ToolError(f"{shown} is a binary file of {len(data)} bytes")
     try:
@@ -118,6 +137,13 @@ def write_text(path: Path, text: str, shown: str) -> bool:
     except OSError as error:
         raise ToolError(f"{shown} cannot be written: {error.strerror}") from error
     return mode is None
+
+
+def is_there(path: Path) -> bool:
+    try:
+        return _mode(path) is not None
+    except OSError:  # no name that a file could have
+        return False
 
 
 def _mode(path: Path) -> int | None:

@@ -1,6 +1,7 @@
 """Everything an agent of this session can do: the built-in tools, MCP tools, and what the graph
 adds. Which of them an agent is offered is the graph's choice."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,22 +19,29 @@ from trunkline.execution.skills.code_executor import CodeExecution
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools import web_search
 from trunkline.execution.tools.arguments import ArgumentCheck
+from trunkline.execution.tools.background import Background, BashOutput, BashStop
 from trunkline.execution.tools.base import Tool
 from trunkline.execution.tools.commands import Bash
-from trunkline.execution.tools.files import EditFile, ListFiles, ReadFile, SearchFiles, WriteFile
+from trunkline.execution.tools.files import ReadFile
+from trunkline.execution.tools.finding import Glob, ListFiles, SearchFiles
 from trunkline.execution.tools.memory import MemorySearch, MemoryWrite
 from trunkline.execution.tools.skill_file import ReadSkillFile
 from trunkline.execution.tools.text_files import Paths
+from trunkline.execution.tools.todos import TodoWrite
 from trunkline.execution.tools.web_fetch import WebFetch
 from trunkline.execution.tools.web_search import WebSearch
+from trunkline.execution.tools.writing import ApplyPatch, EditFile, WriteFile
 
 TOOLS_MAX = 128  # in one model call; OpenAI takes no more
 
 
 class Toolbox:
-    def __init__(self, tools: Iterable[Tool], catalog: McpCatalog) -> None:
+    def __init__(
+        self, tools: Iterable[Tool], catalog: McpCatalog, background: Background | None = None
+    ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._catalog = catalog
+        self._background = background or Background()
         self._checks: WeakKeyDictionary[Tool, ArgumentCheck] = WeakKeyDictionary()
 
     def specs(self) -> list[ToolSpec]:
@@ -57,7 +65,7 @@ class Toolbox:
         await self._catalog.settle()
 
     async def close(self) -> None:
-        await self._catalog.close()
+        await asyncio.gather(self._background.close(), self._catalog.close())
 
     def _all(self) -> dict[str, Tool]:
         found = dict(self._tools)
@@ -85,14 +93,20 @@ async def open_toolbox(
     workspace = home.workspace_of(start.workspace)
     paths = Paths(workspace, home.skills, home.session(start.session_id) / ATTACHMENTS)
     reach = start.fence.reach if start.fence is not None else EVERYWHERE
+    background = Background()
     tools: list[Tool] = [
-        Bash(clean, paths),
+        Bash(clean, paths, background),
+        BashOutput(background),
+        BashStop(background),
         CodeExecution(clean),
-        ReadFile(paths),
+        ReadFile(paths, clean),
         WriteFile(paths, home),
         EditFile(paths, home),
+        ApplyPatch(paths, home),
         ListFiles(paths),
+        Glob(paths),
         SearchFiles(paths, clean),
+        TodoWrite(),
         WebSearch(web_search.chosen(start.api_keys, start.llm_config, env), reach=reach),
         WebFetch(reach=reach),
         MemorySearch(control),
@@ -102,7 +116,7 @@ async def open_toolbox(
         tools.append(ReadSkillFile(skills))
     # What skills need is no business of MCP servers: each is given its own.
     sources = _sources(start, home, control, scrubbed(env, secrets=secrets), problems)
-    return Toolbox([*tools, *extra], McpCatalog(sources, problems))
+    return Toolbox([*tools, *extra], McpCatalog(sources, problems), background)
 
 
 def _sources(

@@ -79,6 +79,9 @@ class Watch:
             view, before = await self._before()
             try:
                 return await tool.run(arguments, run)
+            except asyncio.CancelledError:
+                before = None  # whoever cancels does not wait for a look
+                raise
             finally:
                 if before is not None:
                     await self._tell(view, before, run)

@@ -182,7 +182,7 @@ def _call_id(turn: _Turn, event: SessionEvent, event_id: int) -> str:
 
 def _status(event: SessionEvent, *, is_over: bool) -> str:
     if is_over:
-        return agp.FAILED if event.is_error is True else agp.COMPLETED
+        return agp.FAILED if event.has_failed else agp.COMPLETED
     return agp.PENDING if event.status == agp.PENDING else agp.IN_PROGRESS
 
 

@@ -61,7 +61,7 @@ def _call_complete(state: Outward, event_id: int, event: SessionEvent) -> Made:
     call_id = text_of(event.tool_call_id)
     call = state.underway.end_call(kind, call_id, name)
     step_id = call.step_id if call else call_step(event_id, name)
-    failed = bool(event.is_error)
+    failed = bool(event.is_error) or event.has_failed
     status = "failed" if failed else "success"
     result = event.result if event.result is not None else event.content
     told = Downlink(

@@ -34,6 +34,7 @@ _SYSTEM = frozenset(
         "plan_step_complete",
         "plan_step_failed",
         "file_created",
+        "file_changed",
     )
 )
 """Told as system events of the same name, with their fields."""

@@ -20,7 +20,8 @@ PROTOCOL = "yeaft"
 
 _REPLACED = frozenset(
     (
-        *("text_chunk", "thinking", "foreign", "plan", "plan_created", "file_created"),
+        *("text_chunk", "thinking", "foreign", "plan", "plan_created"),
+        *("file_created", "file_changed"),
         *("plan_step_start", "plan_step_complete", "plan_step_failed"),
         *("tool_call_start", "tool_call_progress", "tool_call_complete"),
         *("skill_call_start", "skill_call_complete", "mcp_call_start", "mcp_call_complete"),

@@ -18,14 +18,14 @@ def text(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
     if not said:
         return []
     if event.agent is not None:  # a helper's words are no part of the answer
-        return [state.frame(event).data(stream_json.thinking(said))]
+        return [_told(state, event, stream_json.thinking(said))]
     state.said(event, said)
     return [state.frame(event).text(said)]
 
 
 def thinking(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
     thought = text_of(event.content)
-    return [state.frame(event).data(stream_json.thinking(thought))] if thought else []
+    return [_told(state, event, stream_json.thinking(thought))] if thought else []
 
 
 def tool_start(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
@@ -33,7 +33,7 @@ def tool_start(state: Outward, event_id: int, event: SessionEvent) -> list[bytes
     call_id = text_of(event.tool_call_id) or f"tool_{event_id}"
     keep(state.calls, call_id, name, OPEN_MAX)
     state.paused(event)
-    return [state.frame(event).data(stream_json.tool_use(call_id, name, given))]
+    return [_told(state, event, stream_json.tool_use(call_id, name, given))]
 
 
 def tool_progress(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
@@ -41,7 +41,7 @@ def tool_progress(state: Outward, event_id: int, event: SessionEvent) -> list[by
     call_id = _call_of(state, event) or text_of(event.tool_call_id)
     shown = text_of(event.content)
     told = stream_json.system("tool_progress", tool_use_id=call_id, content=shown)
-    return [state.frame(event).data(told)]
+    return [_told(state, event, told)]
 
 
 def tool_end(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
@@ -51,10 +51,18 @@ def tool_end(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
         bodies = tool_start(state, event_id, event)
         call_id = text_of(event.tool_call_id) or f"tool_{event_id}"
     state.calls.pop(call_id, None)
-    is_error = event.is_error is True or (event.result is None and event.error is not None)
+    is_error = event.has_failed or (event.result is None and event.error is not None)
     content = _tool_content(event.error if event.result is None else event.result)
     told = stream_json.tool_result(call_id, content, is_error)
-    return [*bodies, state.frame(event).data(told)]
+    return [*bodies, _told(state, event, told)]
+
+
+def _told(state: Outward, event: SessionEvent, data: dict[str, Any]) -> bytes:
+    """What a helper says and does names the call that gave it its task, as Claude's own does."""
+    parent = event.parent_tool_call_id
+    if isinstance(parent, str) and parent:
+        data["parent_tool_use_id"] = parent
+    return state.frame(event).data(data)
 
 
 def _tool(event: SessionEvent) -> tuple[str, Any]:

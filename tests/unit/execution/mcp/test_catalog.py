@@ -8,6 +8,7 @@ from typing import Any
 from tests.support.eventually import eventually
 from tests.unit.execution.tools.support import Call, Control
 from trunkline.execution.home import Home
+from trunkline.execution.mcp.tools import McpCatalog
 from trunkline.execution.session import ipc
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.toolbox import Toolbox, open_toolbox
@@ -51,6 +52,39 @@ async def test_local_and_remote_tools_are_offered_and_work(home: Home) -> None:
     assert box.check(tool, {"timezone": "UTC"}) is None
     assert "UTC" in (await Call(home).run(tool, timezone="UTC")).content
     await box.close()
+
+
+async def test_tools_of_a_late_server_are_behind_those_that_the_model_knows() -> None:
+    release = asyncio.Event()
+
+    class Source:
+        is_remote = trust_hints = False
+
+        def __init__(self, name: str, wait: bool = False) -> None:
+            self.name = name
+            self._wait = wait
+
+        async def tools(self) -> list[dict[str, Any]]:
+            if self._wait:
+                await release.wait()
+            return [{"name": "find"}]
+
+        async def call(self, tool: str, arguments: dict[str, Any]) -> Any: ...
+
+        async def close(self) -> None: ...
+
+    def found() -> list[str]:
+        return [tool.name for tool in catalog.tools()]
+
+    async def look() -> list[str]:
+        return found()
+
+    catalog = McpCatalog([Source("late", wait=True), Source("a"), Source("b")], [])
+    await eventually(look, lambda names: len(names) == 2)
+    release.set()
+    await eventually(look, lambda names: len(names) == 3)
+    assert found()[-1] == "mcp__late__find"
+    await catalog.close()
 
 
 async def test_a_session_does_not_wait_for_its_servers(home: Home) -> None:

@@ -72,9 +72,9 @@ async def test_a_turn_that_has_no_time_left_does_not_begin_what_was_approved(
     await gate.reached.wait()
     await pass_time(timed, 60)
     gate.open()
-    asked = await timed.event("approval_request")
-    await restart(timed, turn, agent_config=careful, session_config={"timeout_seconds": 50})
-    timed.answer(asked["request_id"], True)
+    await timed.event("approval_request")
+    await timed.drop()
+    await timed.start(turn_id=turn, agent_config=careful, session_config={"timeout_seconds": 50})
     assert (await timed.end(turn))["code"] == "TURN_TIMEOUT"
     assert timed.of_type("tool_call_start") == []
     assert not (timed.home.workspace / "made").exists()

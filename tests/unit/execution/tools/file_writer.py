@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.unit.execution.tools.support import Call
 from trunkline.execution.home import Home
-from trunkline.execution.tools.files import EditFile
 from trunkline.execution.tools.text_files import Paths
+from trunkline.execution.tools.writing import EditFile
 
 
 async def main(root: str, name: str, times: int) -> None:

@@ -20,7 +20,7 @@ class Call:
     async def run(self, tool: Tool, /, **arguments: Any) -> ToolResult:
         return await tool.run(arguments, self.told_by())
 
-    def told_by(self) -> ToolRun:
+    def told_by(self, **settings: Any) -> ToolRun:
         """What a tool is given to run with."""
         return ToolRun(
             session_id="session-1",
@@ -28,6 +28,7 @@ class Call:
             progress=self.shown.append,
             event=self.events.append,
             ask_agent=_nobody,
+            **settings,
         )
 
     def file(self, name: str) -> Path:

@@ -37,7 +37,7 @@ async def test_output_and_errors_come_in_their_order_with_the_exit_code(
 ) -> None:
     result = await call.run(bash, command="echo one; echo two >&2; echo three; exit 3")
     assert result.content == "one\ntwo\nthree\n[exit code 3]"
-    assert result.is_error
+    assert not result.is_error
     assert result.details == {"exit_code": 3, "timed_out": False, "output_cut_chars": 0}
 
 

@@ -2,19 +2,21 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.unit.execution.tools.support import Call
 from trunkline.execution.errors import ToolError
 from trunkline.execution.home import Home
-from trunkline.execution.tools.files import FILE_READ_CHARS_MAX, EditFile, ReadFile, WriteFile
+from trunkline.execution.tools.files import FILE_READ_CHARS_MAX, ReadFile
 from trunkline.execution.tools.text_files import FILE_BYTES_MAX, Paths
+from trunkline.execution.tools.writing import EditFile, WriteFile
 
 
 @pytest.fixture
-def read(paths: Paths) -> ReadFile:
-    return ReadFile(paths)
+def read(paths: Paths, env: dict[str, str]) -> ReadFile:
+    return ReadFile(paths, env)
 
 
 @pytest.fixture
@@ -77,7 +79,7 @@ async def test_a_new_file_is_written_with_its_folders_and_shown(
     result = await call.run(write, path="a/b/c.txt", content="数\n")
     assert call.file("a/b/c.txt").read_text() == "数\n"
     assert result.content == "Created a/b/c.txt (4 bytes)."
-    assert call.events == [{"type": "file_created", "path": "a/b/c.txt", "size": 4}]
+    assert [one["type"] for one in call.events] == ["file_created", "file_changed"]
     assert call.file("a/b/c.txt").stat().st_mode & 0o777 == 0o644
 
 
@@ -89,7 +91,7 @@ async def test_a_file_that_is_there_keeps_its_mode_and_is_no_news(
     await call.run(write, path="run.sh", content="new")
     assert call.file("run.sh").read_text() == "new"
     assert call.file("run.sh").stat().st_mode & 0o777 == 0o750
-    assert call.events == []
+    assert [(one["type"], one["change"]) for one in call.events] == [("file_changed", "modified")]
     assert [path.name for path in call.home.workspace.iterdir()] == ["run.sh"]
 
 
@@ -122,6 +124,28 @@ async def test_an_edit_replaces_exactly_one_place(edit: EditFile, call: Call) ->
     result = await call.run(edit, path="a.py", old_text="x = 1\n", new_text="x = 2\n")
     assert call.file("a.py").read_text() == "x = 2\ny = 1\n"
     assert result.content == "Changed a.py in 1 place."
+
+
+async def test_several_edits_are_made_in_their_order_or_not_at_all(
+    edit: EditFile, call: Call
+) -> None:
+    call.file("a.py").write_text("x = 1\ny = 1\n")
+    first = {"old_text": "x = 1", "new_text": "x = 2"}
+    second = {"old_text": "x = 2\ny", "new_text": "z"}
+    result = await call.run(edit, path="a.py", edits=[first, second])
+    assert call.file("a.py").read_text() == "z = 1\n"
+    assert result.details["diff"].splitlines()[-3:] == ["-x = 1", "-y = 1", "+z = 1"]
+    for edits, reason in [
+        ([{"old_text": "z", "new_text": "w"}, first], "edit 2; nothing was changed"),
+        ([{"old_text": "z", "new_text": "z"}], "the same"),
+    ]:
+        with pytest.raises(ToolError, match=reason):
+            await call.run(edit, path="a.py", edits=edits)
+    either: list[dict[str, Any]] = [{}, {"old_text": "z"}, {**first, "edits": [first]}]
+    for arguments in either:
+        with pytest.raises(ToolError, match="either old_text and new_text, or edits"):
+            await call.run(edit, path="a.py", **arguments)
+    assert call.file("a.py").read_text() == "z = 1\n"
 
 
 async def test_an_edit_that_is_not_clear_changes_nothing(edit: EditFile, call: Call) -> None:

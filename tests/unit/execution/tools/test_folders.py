@@ -1,13 +1,18 @@
 """Listing and searching the workspace."""
 
+import os
+import shutil
+from typing import Any
+
 import pytest
 
 from tests.unit.execution.tools.support import Call
 from trunkline.execution.errors import ToolError
-from trunkline.execution.tools.files import (
+from trunkline.execution.tools.finding import (
     LIST_ENTRIES_MAX,
     SEARCH_LINE_CHARS_MAX,
     SEARCH_MATCHES_MAX,
+    Glob,
     ListFiles,
     SearchFiles,
 )
@@ -128,3 +133,69 @@ async def test_many_matches_and_wide_lines_are_bounded(search: SearchFiles, call
 @pytest.mark.usefixtures("tree")
 async def test_a_search_does_not_leave_through_a_link(search: SearchFiles, call: Call) -> None:
     assert (await call.run(search, query="root:x")).content == "(nothing found)"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("*.py", ["a.py", "src/b.py", "src/deep/c.py"]),
+        ("src/*.py", ["src/b.py"]),
+        ("src/**/*.py", ["src/b.py", "src/deep/c.py"]),
+        ("src/**", ["src/b.py", "src/deep/c.py", "src/deep/d.ts"]),
+        ("**/*.{ts,tsx}", ["src/deep/d.ts"]),
+        ("./a.py", ["a.py"]),
+        ("?.py", ["a.py", "src/b.py", "src/deep/c.py"]),
+        ("[ab].py", ["a.py", "src/b.py"]),
+        ("**/deep/*", ["src/deep/c.py", "src/deep/d.ts"]),
+        ("*.md", []),
+        ("{", []),
+        ("*a" * 200, []),
+        ("**/" * 150 + "x", []),
+    ],
+)
+async def test_glob_finds_files_by_their_path(
+    paths: Paths, call: Call, pattern: str, found: list[str]
+) -> None:
+    for name in ("a.py", "src/b.py", "src/deep/c.py", "src/deep/d.ts", ".git/e.py", "n" * 250):
+        call.file(name).parent.mkdir(parents=True, exist_ok=True)
+        call.file(name).touch()
+    call.file("link").symlink_to("src")
+    result = await call.run(Glob(paths), pattern=pattern)
+    expected = sorted(found) or ["(nothing found)"]
+    assert sorted(result.content.splitlines()) == expected
+
+
+async def test_glob_shows_the_newest_first_and_refuses_a_pattern_without_end(
+    paths: Paths, call: Call
+) -> None:
+    for age, name in enumerate(["new", "older", "oldest"]):
+        call.file(name).touch()
+        os.utime(call.file(name), (1000 - age, 1000 - age))
+    assert (await call.run(Glob(paths), pattern="*")).content == "new\nolder\noldest"
+    with pytest.raises(ToolError, match="at most 64 alternatives"):
+        await call.run(Glob(paths), pattern="{a,b}" * 20)
+
+
+@pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"query": "foo(bar"},
+        {"query": "FOO", "ignore_case": True, "files": "*.py"},
+        {"query": "fo+", "regex": True, "path": "sub"},
+        {"query": "foo", "files": "!odd"},
+        {"query": "nothing"},
+    ],
+)
+async def test_ripgrep_finds_what_grep_finds(
+    paths: Paths, call: Call, arguments: dict[str, Any]
+) -> None:
+    names = ("a.py", "sub/b.txt", ".git/c", "node_modules/d.py", "!odd", ".hidden", ".gitignore")
+    for name in names:
+        call.file(name).parent.mkdir(parents=True, exist_ok=True)
+        call.file(name).write_text("a.py\nfoo(bar)\n")
+    found = [
+        await call.run(SearchFiles(paths, {"PATH": path}), **arguments)
+        for path in ("/usr/bin:/bin", os.environ["PATH"])
+    ]
+    assert sorted(found[0].content.splitlines()) == sorted(found[1].content.splitlines())

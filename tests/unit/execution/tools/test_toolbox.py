@@ -15,6 +15,7 @@ from trunkline.execution.tools.toolbox import Toolbox, open_toolbox
 BUILT_IN = {
     *("bash", "code_execution", "read_file", "write_file", "edit_file", "list_files"),
     *("search_files", "web_search", "web_fetch", "memory_search", "memory_write"),
+    *("bash_output", "bash_stop", "apply_patch", "glob", "todo_write"),
 }
 ENV = {"PATH": "/usr/bin:/bin", "OPENAI_API_KEY": "sk-env-12345678"}
 
@@ -98,7 +99,7 @@ async def test_a_call_is_checked_by_the_tools_schema(home: Home) -> None:
     assert box.check(bash, {"command": "ls"}) is None
     assert "'command' is a required property" in (box.check(bash, {}) or "")
     assert "not valid JSON" in (box.check(bash, {"_malformed": "{"}) or "")
-    for timeout in (0, -1, 601, "10", float("nan")):
+    for timeout in (0, -1, 86_401, "10", float("nan")):
         problem = box.check(bash, {"command": "ls", "timeout_seconds": timeout})
         assert problem is not None, timeout
     await box.close()

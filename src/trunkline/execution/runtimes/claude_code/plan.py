@@ -7,12 +7,8 @@ one by one (`TaskCreate`, `TaskUpdate`). Pure.
 from typing import Any
 
 from trunkline.execution.json_object import Json
+from trunkline.execution.plans import TASKS_MAX, plan_fields, task
 from trunkline.execution.runtimes.claude_code.output import text_of
-from trunkline.execution.texts import shortened
-
-TASKS_MAX = 200
-_TITLE_CHARS_MAX = 500
-_MARKS = {"completed": "[x]", "in_progress": "[>]"}
 
 
 class Plan:
@@ -32,41 +28,30 @@ class Plan:
                 task_id = text_of(made.get("id")) if isinstance(made, dict) else ""
                 if not task_id or len(self._tasks) >= TASKS_MAX:
                     return None
-                self._tasks[task_id] = _task(given.get("subject"), "pending")
+                self._tasks[task_id] = task(text_of(given.get("subject")), "pending")
             case "TaskUpdate":
                 if not self._changed(text_of(given.get("taskId")), given):
                     return None
             case _:
                 return None
-        return self._event()
+        return plan_fields(list(self._tasks.values()))
 
     def _changed(self, task_id: str, given: Json) -> bool:
-        task = self._tasks.get(task_id)
-        if task is None:
+        known = self._tasks.get(task_id)
+        if known is None:
             return False
         if given.get("status") == "deleted":
             del self._tasks[task_id]
         else:
-            status = text_of(given.get("status")) or task["status"]
-            self._tasks[task_id] = _task(given.get("subject") or task["title"], status)
+            status = text_of(given.get("status")) or known["status"]
+            title = text_of(given.get("subject")) or known["title"]
+            self._tasks[task_id] = task(title, status)
         return True
-
-    def _event(self) -> Json:
-        tasks = list(self._tasks.values())
-        lines = [f"{_MARKS.get(one['status'], '[ ]')} {one['title']}" for one in tasks]
-        return {"plan": {"tasks": tasks}, "content": "\n".join(lines)}
 
 
 def _listed(todos: Any) -> dict[str, Json]:
     given = [one for one in todos if isinstance(one, dict)] if isinstance(todos, list) else []
     return {
-        str(number): _task(one.get("content"), text_of(one.get("status")))
+        str(number): task(text_of(one.get("content")), text_of(one.get("status")))
         for number, one in enumerate(given[:TASKS_MAX], 1)
-    }
-
-
-def _task(title: Any, status: str) -> Json:
-    return {
-        "title": shortened(text_of(title), _TITLE_CHARS_MAX),
-        "status": shortened(status, 40) or "pending",
     }

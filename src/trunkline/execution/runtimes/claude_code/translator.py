@@ -60,7 +60,10 @@ class Translator:
             case _:
                 made = []
         agent = self._agent(line)
-        return [(kind, {**fields, "agent": agent}) for kind, fields in made] if agent else made
+        if not agent:
+            return made
+        of_agent = {"agent": agent, "parent_tool_call_id": text_of(line.parent_tool_use_id)}
+        return [(kind, {**fields, **of_agent}) for kind, fields in made]
 
     def _agent(self, line: Line) -> str:
         parent = text_of(line.parent_tool_use_id)
