@@ -30,8 +30,8 @@ _HNSW_SEARCHED = 200
 _SIGNS = 1_024  # bits of a vector in the coarse search
 # So many of an owner's are found coarsely before whole vectors are compared: it takes time that
 # grows with their product.
-_COARSE, _COARSE_OF_MANY = 1_000, 100
-_MANY = 10_000
+_COARSE, _COARSE_OF_MANY = 1_000, 64
+_FEW_PIECES = 8  # of 1,024 vectors each
 
 
 class Place(NamedTuple):
@@ -160,17 +160,17 @@ class _SqliteVectors(_Table):
             " JOIN memories AS m ON m.fts_rowid = near.row"
             " ORDER BY near.similarity DESC LIMIT :count"
         )
-        size = self._on(
-            "SELECT count(*) FROM (SELECT 1 FROM TABLE WHERE owner = :owner LIMIT :many)"
-        )
+        # sqlite-vec's own table of an owner's pieces: counting the owner's rows would take longer
+        # than to find the nearest.
+        size = self._on("SELECT count(*) FROM TABLE_chunks WHERE partition00 = :owner")
         (signs,) = _signs([vector])
         for owner in owners:
-            count = await connection.scalar(size, {"owner": owner, "many": _MANY})
+            pieces = await connection.scalar(size, {"owner": owner}) or 0
             values = {
                 "vector": vector,
                 "signs": signs,
                 "owner": owner,
-                "coarse": _COARSE if (count or 0) < _MANY else _COARSE_OF_MANY,
+                "coarse": _COARSE if pieces <= _FEW_PIECES else _COARSE_OF_MANY,
                 "count": CANDIDATES,
             }
             found |= {row.id: row.similarity for row in await connection.execute(query, values)}
