@@ -32,7 +32,7 @@ from trunkline.execution.orchestrator.notes import QUESTION, note_said
 from trunkline.execution.orchestrator.recovery import finish_half_done
 from trunkline.execution.orchestrator.state import Question
 from trunkline.execution.orchestrator.steering import Steer
-from trunkline.execution.orchestrator.working import Work
+from trunkline.execution.orchestrator.working import Work, Working
 from trunkline.execution.session import ipc
 
 _log = structlog.get_logger(__name__)
