@@ -71,7 +71,8 @@ def _rules(allowed: Profile, version: int, *, ports: bool = False) -> landlock.R
     rules = landlock.Ruleset(version, ports=ports)
     rules.allow_reading([*allowed.read, *_modules(allowed)])
     rules.allow_listing(["/dev"])
-    rules.allow_writing([*profile.devices(), *allowed.write, allowed.temp])
+    rules.allow_devices(profile.devices())
+    rules.allow_writing([*allowed.write, allowed.temp])
     return rules
 
 
