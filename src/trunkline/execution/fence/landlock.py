@@ -56,9 +56,10 @@ class Ruleset:
             _libc.syscall(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
         )
 
-    def allow_reading(self, paths: Iterable[str]) -> None:
+    def allow_reading(self, paths: Iterable[str], *, is_real: bool = False) -> None:
+        """`is_real`: nothing for a path with a link in it."""
         for path in paths:
-            self._allow(path, _READ)
+            self._allow(path, _READ, is_real=is_real)
 
     def allow_listing(self, paths: Iterable[str]) -> None:
         """The names in them, and in folders below."""

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import msgspec
 import structlog
 
+from trunkline.execution.attachments import FOLDER as ATTACHMENTS
 from trunkline.execution.errors import StartFailed
 from trunkline.execution.fence import hosts as hosts_of
 from trunkline.execution.fence import profile, words
@@ -99,6 +100,7 @@ class Fence:
             write=[*self._workspace(work), *repository, str(cache)],
             own=[str(folder), str(internal / self._home.locks.name)],
             temp=str(folder / "tmp"),
+            received=str(folder / ATTACHMENTS),
             cache=str(cache),
             proxy=self.proxy.address(start.session_id, hosts) if network == "list" else "",
             proxy_port=self.proxy.port,

@@ -90,6 +90,8 @@ class Profile(msgspec.Struct, kw_only=True, omit_defaults=True):
     write: list[str] = []
     own: list[str] = []
     temp: str = ""
+    received: str = ""
+    """The files that people sent, which commands read."""
     cache: str = ""
     network: Network = "open"
     hosts: list[str] = []
