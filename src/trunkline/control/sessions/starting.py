@@ -20,7 +20,7 @@ from trunkline.control.records.fields import (
     Workspace,
 )
 from trunkline.control.services import Services
-from trunkline.control.sessions.transcript import Conversation, fitting
+from trunkline.control.sessions.remembered import Remembered
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 from trunkline.wire.commands import Start
@@ -173,10 +173,7 @@ class Starting:
 
     async def _fork(self, session_id: str, origin: Json) -> Json:
         """For a copy that has no state of its own yet."""
-        conversation = Conversation()
+        remembered = Remembered(limits.FORK_HISTORY_BYTES_MAX)
         async for page in self._log.entries(session_id, 0, 0):
-            conversation.take(entry.text for entry in page if _IMPORTED in entry.text)
-        return {
-            **origin,
-            "history": fitting(conversation.messages(), limits.FORK_HISTORY_BYTES_MAX),
-        }
+            remembered.take(entry.text for entry in page if _IMPORTED in entry.text)
+        return {**origin, "history": remembered.messages()}

@@ -9,29 +9,48 @@ not know the request or is away, that history is what there is.
 import asyncio
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import structlog
+from msgspec import Meta
 
+from trunkline import limits
 from trunkline.execution.errors import NO_SUCH_METHOD, RequestFailed
 from trunkline.execution.json_object import Json
-from trunkline.execution.llm.base import Message
-from trunkline.execution.orchestrator import recorded
+from trunkline.execution.llm.base import Message, ToolCall
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.history import from_wire, newest_question
+from trunkline.execution.orchestrator.history import from_wire, newest_question, unanswered
 from trunkline.execution.orchestrator.notes import noted
-from trunkline.execution.orchestrator.recorded import Recorded, checked
 
 _log = structlog.get_logger(__name__)
 
 WAIT_S = 10.0
+_BESIDE: tuple[Literal["summary", "note", "pictures"], ...] = ("summary", "note", "pictures")
+"""What the log does not have of a person's message."""
+NO_RESULT = "not finished: no result of this call was seen"
+
+
+class Call(msgspec.Struct):
+    id: Annotated[str, Meta(max_length=limits.ID_CHARS_MAX)]
+    name: str
+    arguments: dict[str, Any] = {}
+
+
+class Said(msgspec.Struct):
+    """One message; comes from outside."""
+
+    role: str
+    content: str = ""
+    turn_id: str | None = None
+    steers: str | None = None
+    tool_calls: list[Call] = []
+    tool_call_id: str = ""
+    is_error: bool = False
 
 
 class _Conversation(msgspec.Struct):
-    """Comes from outside."""
-
-    messages: list[Any]
+    messages: list[Said]
 
 
 class Rebuild:
@@ -66,7 +85,9 @@ class Rebuild:
         if said is None:
             found = _with_history(messages, from_wire(history))
         else:
-            found = joined(messages, newest_turn, said, but)
+            # What was said later than that waits for a turn of its own.
+            before = takewhile(lambda one: one.turn_id != but, said)
+            found = joined(messages, newest_turn, list(before))
         if len(found) <= len(messages):
             return None
         _log.warning(
@@ -88,12 +109,12 @@ class Rebuild:
         for one in texts[behind:]:
             await memory.save_message(one["role"], one["content"])
 
-    async def _asked(self, newest_turn: str) -> list[Recorded] | None:
+    async def _asked(self, newest_turn: str) -> list[Said] | None:
         wanted = {"from_turn": newest_turn} if newest_turn else {}
         try:
             async with asyncio.timeout(WAIT_S):
                 answer = await self._context.control.request("get_conversation", **wanted)
-            return checked(msgspec.convert(answer, _Conversation).messages)
+            return msgspec.convert(answer, _Conversation).messages
         except RequestFailed as error:
             self._is_known = error.code not in NO_SUCH_METHOD
             reason = error.message
@@ -105,29 +126,32 @@ class Rebuild:
 
 
 def is_unknown(messages: Sequence[Message], history: Sequence[Json]) -> bool:
-    """Whether the newest answer of a message's history is one that nobody here remembers."""
-    answers = [one["content"] for one in from_wire(history) if one["role"] == "assistant"]
-    if not answers:
-        return False
-    newest = answers[-1].strip()
-    return not any(
-        one["role"] == "assistant" and one["content"].strip() == newest for one in messages
-    )
+    """Whether the newest answer of a message's history is one that nobody here remembers. What was
+    said before the newest turn here is none: it may have become part of a summary."""
+    newest = messages[newest_question(messages) :]
+    asked = [one["content"] for one in newest if one["role"] == "user"]
+    for one in reversed(from_wire(history)):
+        said = one["content"].strip()
+        if one["role"] == "assistant":
+            return not any(
+                ours["role"] == "assistant" and ours["content"].strip() == said for ours in messages
+            )
+        if any(text.strip().startswith(said) for text in asked):  # files may stand behind it
+            return False
+    return False
 
 
-def joined(
-    messages: Sequence[Message], newest_turn: str, said: Sequence[Recorded], but: str
-) -> list[Message]:
-    """What is here up to the turn from which on the log was asked, then what the log has, up to
-    the turn `but`: what was said later waits for its own. The question of that turn stays as it
-    is: notes, pictures and the summary of what was before are only here."""
-    before = list(takewhile(lambda one: one.turn_id != but, said))
-    theirs = recorded.messages(before)
-    if not messages or not theirs or all(one.turn_id != newest_turn for one in before):
+def joined(messages: Sequence[Message], turn_id: str, said: Sequence[Said]) -> list[Message]:
+    """What is here up to the turn from which on the log was asked, then what the log has."""
+    theirs = _messages(said)
+    if not messages or not any(one.turn_id == turn_id for one in said):
         return theirs if len(theirs) > len(messages) else list(messages)
     start = newest_question(messages)
-    is_same = messages[start]["role"] == theirs[0]["role"] == "user"
-    return [*messages[: start + is_same], *theirs[is_same:]]
+    ours, first = messages[start], theirs[0]
+    for name in _BESIDE:
+        if name in ours:
+            first[name] = ours[name]
+    return [*messages[:start], *theirs]
 
 
 def _with_history(messages: Sequence[Message], history: Sequence[Message]) -> list[Message]:
@@ -141,3 +165,36 @@ def _with_history(messages: Sequence[Message], history: Sequence[Message]) -> li
         0,
     )
     return [*messages, *history[behind:]]
+
+
+def _messages(said: Sequence[Said]) -> list[Message]:
+    found: list[Message] = []
+    for one in said:
+        if one.role == "user" or (one.role == "assistant" and (found or one.tool_calls)):
+            found += _unfinished(found)
+            message = Message(
+                role="user" if one.role == "user" else "assistant", content=one.content
+            )
+            if one.role == "user" and one.steers:
+                message["steers"] = one.steers
+            elif one.role == "user" and one.turn_id:
+                message["turn_id"] = one.turn_id
+            if one.tool_calls:
+                message["tool_calls"] = [
+                    ToolCall(id=call.id, name=call.name, arguments=call.arguments)
+                    for call in one.tool_calls
+                ]
+            found.append(message)
+        elif one.role == "tool" and found:
+            result = Message(role="tool", content=one.content, tool_call_id=one.tool_call_id)
+            if one.is_error:
+                result["is_error"] = True
+            found.append(result)
+    return [*found, *_unfinished(found)]
+
+
+def _unfinished(messages: Sequence[Message]) -> list[Message]:
+    return [
+        Message(role="tool", content=NO_RESULT, tool_call_id=call["id"], is_error=True)
+        for call in unanswered(messages)
+    ]

@@ -9,6 +9,7 @@ from trunkline.control.log import events
 from trunkline.control.log.segments import Logged
 from trunkline.control.sessions import notes
 from trunkline.control.sessions.copied import Copy, Cut, Outline
+from trunkline.control.sessions.remembered import Remembered
 from trunkline.control.sessions.state import SessionState, fold
 
 Json = dict[str, Any]
@@ -133,3 +134,61 @@ def test_a_line_that_is_no_event_is_left_out(line: str) -> None:
     log = entries(said("a"), end("a"))
     log.insert(1, Logged(1, 0, 1, line))
     assert kinds(copied(log)) == ["user_message", "execution_complete"]
+
+
+def call(kind: str, call_id: str, **more: Any) -> Json:
+    return {"type": f"tool_call_{kind}", "tool_call_id": call_id, "tool_name": "bash", **more}
+
+
+def remembered(*lines: Json, bytes_max: int = 10_000) -> list[Json]:
+    found = Remembered(bytes_max)
+    for line in lines:  # pages may end anywhere
+        found.take([events.to_text(line)])
+    return found.messages()
+
+
+def test_calls_and_results_of_a_step_stand_together() -> None:
+    lines = remembered(
+        {"type": "user_message", "content": "go"},
+        {"type": "text_chunk", "content": "I "},
+        {"type": "text_chunk", "content": "look."},
+        call("start", "1", tool_input={"a": 1}),
+        call("start", "2"),
+        call("complete", "1", result="one"),
+        call("start", "3", agent="helper"),
+        call("start", "4"),
+        call("complete", "2", result={"b": 2}, is_error=True),
+        {"type": "user_message", "content": "on", "steers": "t"},
+        {"type": "text_chunk", "content": "Done."},
+        {"type": "execution_complete", "content": "Done."},
+    )
+    assert [one["role"] for one in lines] == [
+        *("user", "assistant", "tool", "tool", "tool", "user", "assistant")
+    ]
+    assert lines[1]["content"] == "I look."
+    assert [one["id"] for one in lines[1]["tool_calls"]] == ["1", "2", "4"]
+    assert [one["tool_call_id"] for one in lines[2:5]] == ["1", "2", "4"]
+    assert [one["is_error"] for one in lines[2:5]] == [False, True, True]
+    assert lines[3]["content"] == '{"b":2}'
+
+
+def test_the_newest_whole_turns_are_remembered() -> None:
+    turns = [{"type": "user_message", "content": f"{number} {'x' * 100}"} for number in range(50)]
+    lines = remembered(*turns, bytes_max=1_000)
+    assert 0 < len(lines) < 10
+    assert lines[-1]["content"].startswith("49 ")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"type": "text_chunk", "content": "before anybody spoke"},
+        {"type": "user_message", "content": 7},
+        {"type": "user_message"},
+        call("complete", "unknown", result="x"),
+        {"type": "tool_call_start", "tool_call_id": [], "tool_name": {}},
+        {"type": {}},
+    ],
+)
+def test_odd_events_are_passed_over(odd: Json) -> None:
+    assert remembered(odd, {"type": "user_message", "content": "go"}, odd)[0]["content"] == "go"

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from trunkline.control.sessions.conversation import NO_RESULT
 from trunkline.control.sessions.transcript import fitting, messages_of
 
 Json = dict[str, Any]
@@ -51,9 +52,9 @@ def test_questions_answers_calls_and_results_come_out_in_their_order() -> None:
     def call(call_id: str) -> Json:
         return {"id": call_id, "name": "bash", "arguments": {"n": call_id}}
 
-    def result(call_id: str, content: str, is_error: bool = False) -> Json:
+    def result(call_id: str, content: str, is_error: bool = False, turn: str = "t1") -> Json:
         found = {"role": "tool", "tool_call_id": call_id, "content": content}
-        return {**found, "is_error": is_error, "turn_id": "t1"}
+        return {**found, "is_error": is_error, "turn_id": turn}
 
     assert messages_of(LOG) == [
         {"role": "user", "content": "look", "turn_id": "t1"},
@@ -70,78 +71,43 @@ def test_questions_answers_calls_and_results_come_out_in_their_order() -> None:
         {"role": "assistant", "content": "found", "turn_id": "t1"},
         {"role": "user", "content": "more", "turn_id": "t2"},
         {"role": "assistant", "content": "", "tool_calls": [call("d")], "turn_id": "t2"},
+        result("d", NO_RESULT, is_error=True, turn="t2"),
         {"role": "user", "content": "again", "turn_id": "t3"},
         {"role": "assistant", "content": "only here", "turn_id": "t3"},
     ]
 
 
-def told(*lines: str) -> list[tuple[str, str]]:
-    return [(one["role"], one["content"]) for one in messages_of(lines)]
+def test_what_is_said_while_a_turn_runs_stands_between_no_call_and_its_result() -> None:
+    def said(text: str, **more: Any) -> str:
+        return line("user_message", content=text, **more)
 
-
-def test_a_message_that_waits_does_not_part_the_turn_that_runs() -> None:
-    found = messages_of(
-        [
-            line("user_message", content="first", turn_id="t1"),
-            started("a", turn_id="t1"),
-            line("user_message", content="second", turn_id="t2"),
-            done("a", "1", turn_id="t1"),
-            line("text_chunk", content="one"),
-            line("execution_complete", content="one"),
-            line("text_chunk", content="two"),
-            line("execution_complete", content="two"),
-        ]
-    )
-    assert [(one["turn_id"], one["role"]) for one in found] == [
-        *(("t1", "user"), ("t1", "assistant"), ("t1", "tool"), ("t1", "assistant")),
-        *(("t2", "user"), ("t2", "assistant")),
-    ]
-    assert [one["content"] for one in found if one["role"] == "assistant"] == ["", "one", "two"]
-
-
-def steering(message_id: str, text: str) -> str:
-    steers = {"turn_id": "t1", "steers": "t1", "message_id": message_id}
-    return line("user_message", content=text, **steers)
-
-
-def test_what_was_said_to_a_turn_stands_where_its_model_read_it() -> None:
-    lines = [
-        line("user_message", content="go", turn_id="t1"),
+    log = [
+        said("look", turn_id="t1"),
         started("a", turn_id="t1"),
-        steering("m1", "faster"),
-        steering("m2", "too late"),
+        said("left", turn_id="t1", steers="t1", message_id="m1"),
+        said("later", turn_id="t2"),  # waits for its turn
+        said("too late", turn_id="t1", steers="t1", message_id="m2"),
         done("a", "1", turn_id="t1"),
-        line("text_chunk", content="so be it", turn_id="t1"),
+        line("text_chunk", content="found", turn_id="t1"),
         line("steer_taken", message_id="m1", turn_id="t1"),
-        line("execution_complete", content="so be it", turn_id="t1"),
-        line("steer_missed", message_id="m2", steers="t1", turn_id="m2"),
-        line("text_chunk", content="why?", turn_id="m2"),
-        line("execution_complete", content="why?", turn_id="m2"),
+        line("execution_complete", content="found", turn_id="t1"),
+        line("steer_missed", turn_id="m2", message_id="m2", steers="t1"),
+        line("execution_complete", content="done later", turn_id="t2"),
+        line("execution_complete", content="done too", turn_id="m2"),
     ]
-    assert told(*lines) == [
-        *(("user", "go"), ("assistant", ""), ("tool", "1")),
-        *(("user", "faster"), ("assistant", "so be it")),
-        *(("user", "too late"), ("assistant", "why?")),
+    messages = messages_of(log)
+    assert [(one["role"], one["content"], one["turn_id"]) for one in messages] == [
+        ("user", "look", "t1"),
+        ("assistant", "", "t1"),
+        ("tool", "1", "t1"),
+        ("user", "left", "t1"),
+        ("assistant", "found", "t1"),
+        ("user", "later", "t2"),
+        ("assistant", "done later", "t2"),
+        ("user", "too late", "m2"),
+        ("assistant", "done too", "m2"),
     ]
-    assert [one.get("steers") for one in messages_of(lines)][3] == "m1"
-    # Without a word before its next call, and while a call has no result.
-    assert told(*lines[:5], lines[6], started("b", turn_id="t1"), lines[7])[3:] == [
-        ("user", "faster"),
-        ("assistant", ""),
-    ]
-    assert told(*lines[:3], lines[6], lines[4], lines[5])[2:] == [
-        *(("tool", "1"), ("user", "faster"), ("assistant", "so be it"))
-    ]
-
-
-def test_results_are_told_as_text() -> None:
-    found = told(
-        line("user_message", content="go"),
-        started("a"),
-        line("tool_call_complete", tool_call_id="a", result={"b": 2}, success=False),
-        line("tool_call_complete", tool_call_id="unknown", result="x"),
-    )
-    assert found == [("user", "go"), ("assistant", ""), ("tool", '{"b":2}')]
+    assert [one["steers"] for one in messages if "steers" in one] == ["m1"]
 
 
 def test_odd_events_of_machines_are_passed_over() -> None:
@@ -153,8 +119,6 @@ def test_odd_events_of_machines_are_passed_over() -> None:
         "{" * 10_000,
     ]
     assert messages_of(odd) == []
-    asked, *_ = messages_of([*odd, line("user_message", content="go"), *odd])
-    assert asked == {"role": "user", "content": "go", "turn_id": None}
 
 
 def test_what_does_not_fit_is_cut_in_long_results_first_and_in_old_turns_then() -> None:

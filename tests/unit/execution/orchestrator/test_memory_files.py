@@ -15,9 +15,8 @@ from tests.support.model_server import ModelServer, ToolUse, Turn
 from tests.support.small_model import is_summary
 from tests.unit.execution.orchestrator.daemon import Daemon
 from trunkline.execution.checkpoint.reserve import RESERVE_BYTES
-from trunkline.execution.llm.base import Message
-from trunkline.execution.orchestrator.rebuild import joined
-from trunkline.execution.orchestrator.recorded import checked
+from trunkline.execution.llm.base import Message, ToolCall
+from trunkline.execution.orchestrator.rebuild import Call, Said, joined
 from trunkline.execution.session import ipc
 
 Json = dict[str, Any]
@@ -214,6 +213,7 @@ LOG = [
     {"role": "tool", "content": "treasure.txt", "tool_call_id": "c1", "turn_id": "turn-1"},
     {"role": "assistant", "content": "found it", "turn_id": "turn-1"},
     {"role": "user", "content": "what was it?", "turn_id": "turn-2"},
+    {"role": "user", "content": "that can wait", "turn_id": "turn-3"},
 ]
 HISTORY = [{"role": "user", "content": "look"}, {"role": "assistant", "content": "found it"}]
 
@@ -237,6 +237,7 @@ async def test_a_session_whose_checkpoints_are_torn_is_rebuilt_from_the_control_
     told = asked(model)
     assert "found it" in told
     assert told.count("what was it?") == 1
+    assert "that can wait" not in told
     assert ("treasure.txt" in told) == knows  # of results a message's history knows nothing
     assert daemon.of_type("thinking")[-1]["stage"] == "memory"
     written = memory(daemon, "conversation.md").read_text()
@@ -274,25 +275,6 @@ async def test_an_answer_that_only_the_control_plane_knows_is_asked_for(
     assert request.params == {"from_turn": "turn-1"}
 
 
-def test_a_turn_that_was_shortened_and_steered_is_rebuilt_once() -> None:
-    """Its question keeps the summary of what was before it, and is there once."""
-    here: list[Message] = [
-        {"role": "user", "content": "go", "turn_id": "t1", "summary": "what was before"},
-        {"role": "assistant", "content": "so"},
-        {"role": "user", "content": "faster", "steers": "m1"},
-    ]
-    log = [
-        {"role": "user", "content": "go", "turn_id": "t1"},
-        {"role": "assistant", "content": "so", "turn_id": "t1"},
-        {"role": "user", "content": "faster", "turn_id": "t1", "steers": "m1"},
-        {"role": "assistant", "content": "done", "turn_id": "t1"},
-        {"role": "user", "content": "next", "turn_id": "t2"},
-        {"role": "user", "content": "not yet", "turn_id": "t3"},
-    ]
-    whole = joined(here, "t1", checked(log), "t2")
-    assert whole == [*here, {"role": "assistant", "content": "done"}]
-
-
 @pytest.mark.parametrize(
     "answer", [None, [], {}, {"messages": 1}, {"messages": [{"role": "tool"}]}, {"messages": [7]}]
 )
@@ -304,3 +286,30 @@ async def test_nonsense_from_the_control_plane_rebuilds_nothing_and_ends_no_turn
     await daemon.start()
     end = await daemon.ask("hi", history=HISTORY)
     assert end["content"] == "hello"
+
+
+def test_a_turn_from_the_log_takes_the_place_of_its_torn_half_and_keeps_the_summary() -> None:
+    half: list[Message] = [
+        {"role": "user", "content": "look", "turn_id": "t2", "summary": "Before: much."},
+        {"role": "assistant", "content": "", "tool_calls": [call("a")]},
+        {"role": "tool", "content": "1", "tool_call_id": "a"},
+        {"role": "user", "content": "left", "steers": "m1"},
+    ]
+    log = [
+        Said(role="user", content="look", turn_id="t2"),
+        Said(role="assistant", turn_id="t2", tool_calls=[Call(id="a", name="bash")]),
+        Said(role="tool", content="1", tool_call_id="a", turn_id="t2"),
+        Said(role="user", content="left", turn_id="t2", steers="m1"),
+        Said(role="assistant", content="found", turn_id="t2"),
+        Said(role="user", content="more", turn_id="t3"),
+    ]
+    found = joined(half, "t2", log)
+    assert [one["content"] for one in found] == ["look", "", "1", "left", "found", "more"]
+    assert found[0].get("summary") == "Before: much."
+    assert [one.get("turn_id") or one.get("steers") for one in found if one["role"] == "user"] == [
+        *("t2", "m1", "t3")
+    ]
+
+
+def call(call_id: str) -> ToolCall:
+    return ToolCall(id=call_id, name="bash", arguments={})
