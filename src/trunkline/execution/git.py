@@ -7,6 +7,7 @@ Where its refs have to change, hooks and monitors are switched off by name.
 
 import asyncio
 import os
+import resource
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from trunkline.execution.errors import ExecutionError
 from trunkline.execution.process.programs import children
 
 GIT_S_MAX = 15.0  # of one command; whoever asked over a line waits 20 s
+GIT_MEMORY_BYTES = 2 * limits.GIB  # a repository's own small files may have no end
 GIT_OUTPUT_BYTES_MAX = 64 * limits.MIB
 INDEX_BYTES_MAX = 128 * limits.MIB
 CHANGED_BYTES_MAX = 256 * limits.MIB  # in files that differ from the commit they began with
@@ -102,6 +104,8 @@ async def git(
         raise GitFailed(why) from error
     except OSError as error:
         raise GitFailed(f"git cannot be started: {error.strerror}") from error
+    with suppress(OSError, ValueError):  # it has ended already, or has less
+        resource.prlimit(process.pid, resource.RLIMIT_DATA, (GIT_MEMORY_BYTES, GIT_MEMORY_BYTES))
     try:
         async with asyncio.timeout(within_s):
             out, words, _ = await asyncio.gather(

@@ -272,7 +272,7 @@ def _fence(settings: NodeSettings, home: Home) -> Fence:
         settings.fence,
         probe.look(),
         hidden=settings.hidden,
-        roots=settings.roots,
+        roots=[*settings.roots, *([settings.workspace] if settings.workspace else [])],
         network=settings.network,
         hosts=settings.network_hosts,
     )

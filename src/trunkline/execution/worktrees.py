@@ -6,6 +6,7 @@ The user's working tree is changed as a whole or not at all.
 """
 
 import asyncio
+import os
 import re
 import shutil
 from collections.abc import AsyncIterator, Callable
@@ -15,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from trunkline import limits
+from trunkline.execution.beneath import open_beneath
 from trunkline.execution.errors import RequestFailed, StartFailed
 from trunkline.execution.files import load_json, save_json
 from trunkline.execution.git import GitFailed, Repository, View, git, repository_of, view_of
@@ -131,9 +133,9 @@ class Worktrees:
     async def _clear(self, session_id: str, record: Worktree) -> None:
         """What a daemon left that was killed while it made this."""
         tree = self._tree(session_id)
-        for own in sorted((Path(record.common) / "worktrees").glob("*/gitdir")):
-            if own.read_text(errors="replace").strip() == str(tree / ".git"):
-                await self._remove(session_id, msgspec.structs.replace(record, own=str(own.parent)))
+        for own in sorted((Path(record.common) / "worktrees").glob("*")):
+            if _names(own) == str(tree / ".git"):
+                await self._remove(session_id, msgspec.structs.replace(record, own=str(own)))
                 return
         await asyncio.to_thread(shutil.rmtree, tree.parent, ignore_errors=True)
 
@@ -291,6 +293,16 @@ def _is_in_place(record: Worktree) -> bool:
     """Whoever can write above the repository may have put a link in its place."""
     places = (Path(record.repository), Path(record.common))
     return all(place.resolve() == place for place in places)
+
+
+def _names(own: Path) -> str:
+    """Which working tree the git folder of one names. Its session may write there."""
+    try:
+        handle, _ = open_beneath(own, "gitdir")
+    except FileNotFoundError:
+        return ""
+    with os.fdopen(handle, "rb") as file:
+        return file.read(limits.FILE_PATH_CHARS_MAX).decode(errors="replace").strip()
 
 
 def _within(folder: Path, top: Path) -> str:

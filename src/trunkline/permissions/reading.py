@@ -145,8 +145,8 @@ def _entered(part: Simple, place: Place) -> str | None:
 def _stays(program: str, arguments: Sequence[str]) -> bool:
     if program == "find":
         return not any(_FIND_ACTIONS.fullmatch(word) for word in arguments)
-    if program == "uniq":  # a second name is where it writes to
-        return len([one for one in arguments if not one.startswith("-")]) <= 1
+    if program == "uniq":  # a second name is where it writes to, also behind `-` and `--`
+        return len([one for one in arguments if one in ("-", "--") or one[:1] != "-"]) <= 1
     if program == "date" and any(not one.startswith(("+", "-")) for one in arguments):
         return False
     far = _FAR.get(program)

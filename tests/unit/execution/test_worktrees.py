@@ -1,5 +1,8 @@
 """A session's own worktree: what it did is shown, applied as a whole, thrown away, or kept."""
 
+import asyncio
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -55,6 +58,18 @@ async def test_it_has_what_was_committed_and_the_folder_that_was_chosen(
     assert git(place, "branch", "--show-current").strip() == f"trunkline/{SESSION}"
     assert await worktrees.make(SESSION, repository / "src") == place == worktrees.known(SESSION)
     assert git(repository, "branch", "--show-current").strip() == "main"
+
+
+async def test_a_pipe_that_a_session_left_in_the_repository_keeps_nobody_else(
+    worktrees: Worktrees, repository: Path
+) -> None:
+    await worktrees.make(SESSION, repository)
+    [named] = (repository / ".git" / "worktrees").glob("*/gitdir")
+    named.unlink()
+    os.mkfifo(named)
+    with suppress(TimeoutError):  # git itself waits for it, and is ended
+        async with asyncio.timeout(0.3):
+            await worktrees.make("s-2", repository)
 
 
 async def test_the_diff_is_everything_since_it_began(

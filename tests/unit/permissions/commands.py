@@ -172,6 +172,8 @@ ASKED = (
     "sort --compress-program=./x a",
     "sort --files0-from=x",
     "uniq a.txt b.txt",
+    "echo x | uniq - Makefile",
+    "uniq -- -a b.txt",
     "date -s 2020-01-01",
     "date 010100002020",
     "tree -o a.py",

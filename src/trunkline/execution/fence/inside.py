@@ -37,7 +37,8 @@ def enter(allowed: Profile) -> "CommandThread | None":
     """Confines this process. Gives the thread for its commands; None where they need none. Raises
     StartFailed where a fence is required and cannot be had."""
     if allowed.temp:
-        Path(allowed.temp).mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in filter(None, (allowed.temp, allowed.received)):
+            Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
         tempfile.tempdir = os.environ["TMPDIR"] = allowed.temp
     os.environ.update(_caches(allowed.cache))
     try:
@@ -70,8 +71,10 @@ def _own_rules(allowed: Profile) -> landlock.Ruleset:
 def _rules(allowed: Profile, version: int, *, ports: bool = False) -> landlock.Ruleset:
     rules = landlock.Ruleset(version, ports=ports)
     rules.allow_reading([*allowed.read, *_modules(allowed)])
+    rules.allow_reading([allowed.received], is_real=True)
     rules.allow_listing(["/dev"])
-    rules.allow_writing([*profile.devices(), *allowed.write, allowed.temp])
+    rules.allow_devices(profile.devices())
+    rules.allow_writing([*allowed.write, allowed.temp])
     return rules
 
 

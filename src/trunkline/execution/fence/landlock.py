@@ -56,9 +56,10 @@ class Ruleset:
             _libc.syscall(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
         )
 
-    def allow_reading(self, paths: Iterable[str]) -> None:
+    def allow_reading(self, paths: Iterable[str], *, is_real: bool = False) -> None:
+        """`is_real`: nothing for a path with a link in it."""
         for path in paths:
-            self._allow(path, _READ)
+            self._allow(path, _READ, is_real=is_real)
 
     def allow_listing(self, paths: Iterable[str]) -> None:
         """The names in them, and in folders below."""
@@ -66,7 +67,12 @@ class Ruleset:
             self._allow(path, _READ_DIR)
 
     def allow_writing(self, paths: Iterable[str]) -> None:
-        """All that can be done with files, but no devices are made."""
+        """All that can be done with files, but no devices are made. Nothing for a path with a link
+        in it: whoever writes beside it may have put that there."""
+        for path in paths:
+            self._allow(path, self._handled & ~(_MAKE_CHAR | _MAKE_BLOCK), is_real=True)
+
+    def allow_devices(self, paths: Iterable[str]) -> None:
         for path in paths:
             self._allow(path, self._handled & ~(_MAKE_CHAR | _MAKE_BLOCK))
 
@@ -74,13 +80,15 @@ class Ruleset:
         rule = struct.pack("=QQ", _CONNECT_TCP, port)
         self._add(_NET_PORT, rule)
 
-    def _allow(self, path: str, rights: int) -> None:
+    def _allow(self, path: str, rights: int, *, is_real: bool = False) -> None:
         """Nothing where there is nothing: a path that is not there cannot be named later."""
         try:
             handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
             return
         try:
+            if is_real and os.readlink(f"/proc/self/fd/{handle}") != path:  # noqa: PTH115
+                return
             self._add(_PATH_BENEATH, struct.pack("=Qi", rights & self._handled, handle))
         except OSError as error:
             if error.errno == errno.EBADFD:

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import msgspec
 import structlog
 
+from trunkline.execution.attachments import FOLDER as ATTACHMENTS
 from trunkline.execution.errors import StartFailed
 from trunkline.execution.fence import hosts as hosts_of
 from trunkline.execution.fence import profile, words
@@ -86,17 +87,21 @@ class Fence:
         )
         if not is_ours:
             return allowed
-        folder = self._home.session(start.session_id)
+        internal = self._home.internal.resolve()
+        folder = internal / self._home.sessions.name / self._home.session(start.session_id).name
+        cache = internal / self._home.cache.name
         work = self._home.workspace_of(start.workspace).resolve()
         git = profile.git_folders(work, self._git_roots)
+        repository = filter(profile.is_real, [*git.write, *start.writable])
         return msgspec.structs.replace(
             allowed,
             kind="session",
             read=[*self._read, str(self._home.skills), str(self._home.programs), *git.read],
-            write=[*self._workspace(work), *git.write, *start.writable, str(self._home.cache)],
-            own=[str(folder), str(self._home.locks)],
+            write=[*self._workspace(work), *repository, str(cache)],
+            own=[str(folder), str(internal / self._home.locks.name)],
             temp=str(folder / "tmp"),
-            cache=str(self._home.cache),
+            received=str(folder / ATTACHMENTS),
+            cache=str(cache),
             proxy=self.proxy.address(start.session_id, hosts) if network == "list" else "",
             proxy_port=self.proxy.port,
         )

@@ -90,6 +90,8 @@ class Profile(msgspec.Struct, kw_only=True, omit_defaults=True):
     write: list[str] = []
     own: list[str] = []
     temp: str = ""
+    received: str = ""
+    """The files that people sent, which commands read."""
     cache: str = ""
     network: Network = "open"
     hosts: list[str] = []
@@ -151,7 +153,7 @@ def _program_folders(env: Mapping[str, str], home: Path) -> Iterator[Path]:
 
 
 def without(path: Path, hidden: Iterable[Path]) -> Iterator[Path]:
-    """The path, if nothing hidden is in it; else what is in it beside that."""
+    """The path, if nothing hidden is in it; else what is in it beside that, but for links."""
     place = os.path.realpath(path)
     names = [str(one) for one in hidden]
     if any(_holds(name, place) for name in names):
@@ -165,6 +167,8 @@ def without(path: Path, hidden: Iterable[Path]) -> Iterator[Path]:
     except OSError:
         return
     for entry in entries:
+        if entry.is_symlink():
+            continue
         yield from without(entry, [Path(name) for name in inner])
 
 
@@ -191,25 +195,44 @@ def git_folders(workspace: Path, roots: Sequence[Path]) -> Git:
         except OSError:
             continue
         if stat.S_ISREG(kind):
-            return _of_worktree(marker, folder)
+            return _of_worktree(marker, folder, roots)
         is_above = folder != workspace and stat.S_ISDIR(kind)
         return Git(write=[str(marker)]) if is_above else Git()
     return Git()
 
 
-def _of_worktree(marker: Path, folder: Path) -> Git:
-    """Its `.git` names its own part of the repository, which names the rest, and names it back."""
+def _of_worktree(marker: Path, folder: Path, roots: Sequence[Path]) -> Git:
+    """Its `.git` names its own part of the repository, which names the rest, and names it back.
+    A session may have written all of it: only what lies where it says it does is opened."""
     try:
-        named = marker.read_text(encoding="utf-8", errors="replace")[: limits.FILE_PATH_CHARS_MAX]
-        own = (folder / named.removeprefix("gitdir:").strip()).resolve()
-        common = (own / (own / "commondir").read_text(encoding="utf-8").strip()).resolve()
-        back = Path((own / "gitdir").read_text(encoding="utf-8").strip()).resolve()
-    except (OSError, ValueError):
+        own = (folder / _line(marker).removeprefix("gitdir:").strip()).resolve()
+        common = (own / _line(own / "commondir")).resolve()
+        back = Path(_line(own / "gitdir")).resolve()
+    except (OSError, RuntimeError, ValueError):
         return Git()
     if back != marker.resolve() or own.parent != common / "worktrees":
         return Git()  # somebody wrote it by hand, to be let in elsewhere
+    if not any(common.is_relative_to(root) for root in roots):
+        return Git()
     write = [str(common / name) for name in ("objects", "refs", "logs")]
-    return Git(read=[str(common)], write=[*write, str(own)])
+    return Git(read=[str(common)], write=[path for path in (*write, str(own)) if is_real(path)])
+
+
+def _line(path: Path) -> str:
+    """Of a small file that a session may have put there: no pipe is waited for, no link followed.
+    Raises OSError, ValueError."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError(f"{path} is no file")
+        return os.read(handle, limits.FILE_PATH_CHARS_MAX).decode().strip()
+    finally:
+        os.close(handle)
+
+
+def is_real(path: str) -> bool:
+    """Whether no link is in it."""
+    return os.path.realpath(path) == path
 
 
 def memory_bytes() -> int:

@@ -19,7 +19,6 @@ from trunkline import limits
 from trunkline.execution.approvals import Answer, Approvals
 from trunkline.execution.attachments import Attachment
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
-from trunkline.execution.checkpoint.reserve import disk_full, is_full
 from trunkline.execution.errors import ModelError, TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.orchestrator import forked
@@ -315,9 +314,6 @@ def _told(error: Exception) -> tuple[str, str]:
     """Its code and words; those for what nobody foresaw."""
     if isinstance(error, TurnError | ModelError):
         return error.code, error.message
-    if isinstance(error, OSError) and is_full(error):
-        full = disk_full(Path(error.filename or "its folder"), error)
-        return full.code, full.message
     if isinstance(error, MemoryError):
         return "SESSION_OUT_OF_MEMORY", "The session ran out of memory. Say it again."
     return "TURN_FAILED", f"Unexpected: {type(error).__name__}: {error}"

@@ -265,6 +265,17 @@ async def test_the_sessions_own_tools_write_its_workspace(place: Path, line: Rec
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.usefixtures("manager")
+async def test_a_command_reads_what_people_sent_and_does_not_change_it(
+    place: Path, line: RecordingLine
+) -> None:
+    sent = Home(place / "home").session("s-1") / "attachments" / "a.txt"
+    sent.write_text("what was sent")
+    assert "what was sent" in await ran(line, f"cat {sent}")
+    assert "Permission denied" in await ran(line, f"echo x >> {sent}")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.usefixtures("manager")
 async def test_a_command_that_is_refused_something_is_told_of_the_fence(
     line: RecordingLine,
 ) -> None:

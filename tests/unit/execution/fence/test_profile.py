@@ -191,6 +191,63 @@ def test_a_git_file_written_by_hand_opens_nothing(tmp_path: Path, text: str) -> 
     assert (found.read, found.write) == ([], [])
 
 
+def forged(work: Path) -> Path:
+    """A worktree with all that names it, made by a session out of its own files."""
+    own = work / "x" / "worktrees" / "y"
+    own.mkdir(parents=True)
+    (work / ".git").write_text(f"gitdir: {own}")
+    (own / "commondir").write_text("../..")
+    (own / "gitdir").write_text(str(work / ".git"))
+    return own
+
+
+def test_a_repository_made_of_links_opens_nothing_behind_them(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "keys").mkdir()
+    forged(home.workspace)
+    for name in ("objects", "refs"):
+        (home.workspace / "x" / name).symlink_to(tmp_path / "keys")
+    found = made(fence(home).profile(start(home)))
+    named = [*found.write, *found.read, str(tmp_path / "keys")]
+    assert [os.path.realpath(one) for one in named].count(str(tmp_path / "keys")) == 1
+
+
+def test_a_repository_elsewhere_than_the_machine_allows_opens_nothing(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    own = forged(tmp_path)
+    (tmp_path / "work" / ".git").write_text(f"gitdir: {own}")
+    (own / "gitdir").write_text(str(tmp_path / "work" / ".git"))
+    found = git_folders(tmp_path / "work", [tmp_path / "work"])
+    assert (found.read, found.write) == ([], [])
+
+
+@pytest.mark.parametrize("name", [".git", "x/worktrees/y/commondir", "x/worktrees/y/gitdir"])
+@pytest.mark.parametrize("kind", ["pipe", "endless", "huge"])
+def test_whoever_starts_sessions_is_not_kept_by_what_one_has_left(
+    tmp_path: Path, name: str, kind: str
+) -> None:
+    forged(tmp_path)
+    (tmp_path / name).unlink()
+    match kind:
+        case "pipe":
+            os.mkfifo(tmp_path / name)
+        case "endless":
+            (tmp_path / name).symlink_to("/dev/zero")
+        case _:
+            (tmp_path / name).touch()
+            os.truncate(tmp_path / name, 1 << 40)
+    found = git_folders(tmp_path, [tmp_path])
+    assert (found.read, found.write) == ([], [])
+
+
+def test_who_works_at_home_does_not_follow_its_links_out(home: Home) -> None:
+    user = home.root.parent / "user"
+    for name in (".ssh", "code"):
+        (user / name).mkdir(parents=True)
+    (user / "out").symlink_to("/")
+    profile = made(fence(home).profile(start(home, workspace=str(user))))
+    assert profile.write == [str(user / "code"), str(home.cache)]
+
+
 @pytest.mark.parametrize(
     ("pattern", "host", "is_meant"),
     [
