@@ -27,9 +27,11 @@ class SemiGraphAdapter(SessionProcess):
         await asyncio.to_thread(self._copy, source)
 
     def _copy(self, source: Path) -> None:
+        """Links stay links: whoever owns the folder may have made them, and reads less than we."""
         checkpoints.copy(source, self._folder)
-        if (source / _PICTURES).is_dir():
-            shutil.copytree(source / _PICTURES, self._folder / _PICTURES, dirs_exist_ok=True)
+        pictures, ours = source / _PICTURES, self._folder / _PICTURES
+        if pictures.is_dir() and not pictures.is_symlink():
+            shutil.copytree(pictures, ours, symlinks=True, dirs_exist_ok=True)
 
     async def restore(self, snapshot: Json) -> None:
         if isinstance(checkpoint := snapshot.get("checkpoint"), dict):
