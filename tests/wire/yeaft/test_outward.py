@@ -243,6 +243,17 @@ def test_plans_and_files_are_system_events_with_their_fields() -> None:
     assert change == {**changed, "change": "created", "diff": "+a"}
 
 
+def test_what_a_helper_does_names_the_call_that_gave_it_its_task() -> None:
+    of_helper = {"agent": "researcher", "parent_tool_call_id": "c1"}
+    told = data(
+        line("text_chunk", content="42", **of_helper),
+        line("tool_call_start", tool_name="x", tool_call_id="c2", **of_helper),
+        line("tool_call_complete", tool_name="x", tool_call_id="c2", result="no", denied=True),
+    )
+    assert [one.get("parent_tool_use_id") for one in told] == ["c1", "c1", None]
+    assert told[-1]["message"]["content"][0]["is_error"] is True
+
+
 def test_a_helpers_words_are_thoughts_and_no_part_of_the_answer() -> None:
     found = data(
         SAID,

@@ -142,6 +142,8 @@ class MemoryIndex:
                 told = self._now()
                 _log.info("memories are being embedded", model=model.name, done=done, of=pending)
             await asyncio.sleep(_PAUSE_S)
+        async with self._store.write() as connection:
+            await vectors.grown(connection)
         took_s = round(self._now() - began, 1)
         _log.info("memories are embedded", model=model.name, count=done, seconds=took_s)
         self._worked()

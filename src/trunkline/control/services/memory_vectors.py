@@ -8,7 +8,8 @@ org, or the org itself; only the owners that are asked for are looked through.
 import sys
 from array import array
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sqlalchemy import TextClause, bindparam, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -19,11 +20,18 @@ from trunkline.control.services.memory_search import CANDIDATES, Scores
 from trunkline.control.store import sqlite_vec
 from trunkline.control.store.engine import Store, reason
 
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
 _PREFIX = "memory_vectors_"
 _HNSW_DIMENSION_MAX = 4_000  # pgvector's, for halfvec
 _HNSW_SEARCHED = 200
-# Of an owner, by the signs of their numbers alone, before the whole vectors are compared.
-_COARSE = 1_000
+_SIGNS = 1_024  # bits of a vector in the coarse search
+# So many of an owner's are found coarsely before whole vectors are compared: it takes time that
+# grows with their product.
+_COARSE, _COARSE_OF_MANY = 1_000, 64
+_FEW_PIECES = 8  # of 1,024 vectors each
 
 
 class Place(NamedTuple):
@@ -55,6 +63,10 @@ class Vectors(Protocol):
         """Takes out what belongs to memories that are gone."""
         ...
 
+    async def grown(self, connection: AsyncConnection) -> None:
+        """Much was put in."""
+        ...
+
     async def nearest(
         self, connection: AsyncConnection, owners: Sequence[str], vector: Vector
     ) -> Scores:
@@ -84,7 +96,8 @@ class _Table:
 
 
 class _SqliteVectors(_Table):
-    """Coarsely by the signs of the numbers, 32 times smaller, then by the vectors themselves."""
+    """Coarsely by on which sides of random planes vectors lie, then by the vectors themselves:
+    sqlite-vec compares all of them, and bits are many times faster."""
 
     @classmethod
     async def open(cls, store: Store, model: Model) -> "_SqliteVectors":
@@ -101,11 +114,10 @@ class _SqliteVectors(_Table):
                 if other != table:
                     await connection.execute(text(f"DROP TABLE {other}"))
             if table not in there:
-                bits = model.dimension + -model.dimension % 8
                 await connection.execute(
                     text(
                         f"CREATE VIRTUAL TABLE {table} USING vec0"
-                        f"(owner TEXT PARTITION KEY, signs BIT[{bits}], +vector BLOB)"
+                        f"(owner TEXT PARTITION KEY, signs BIT[{_SIGNS}], +vector BLOB)"
                     )
                 )
                 await connection.execute(_forget(model))
@@ -114,15 +126,15 @@ class _SqliteVectors(_Table):
 
     async def put(self, connection: AsyncConnection, found: Sequence[Placed]) -> None:
         values = [
-            {"row": place.row, "owner": place.owner, "vector": vector, "signs": _whole(vector)}
-            for place, vector in found
+            {"row": place.row, "owner": place.owner, "vector": vector, "signs": signs}
+            for (place, vector), signs in zip(found, _signs([one for _, one in found]), strict=True)
         ]
         gone = self._on("DELETE FROM TABLE WHERE rowid = :row")
         await connection.execute(gone, [{"row": place.row} for place, _ in found])
         await connection.execute(
             self._on(
                 "INSERT INTO TABLE (rowid, owner, signs, vector)"
-                " VALUES (:row, :owner, vec_quantize_binary(:signs), :vector)"
+                " VALUES (:row, :owner, vec_bit(:signs), :vector)"
             ),
             values,
         )
@@ -133,6 +145,9 @@ class _SqliteVectors(_Table):
         )
         await connection.execute(text("DELETE FROM memories_fts_gone"))
 
+    async def grown(self, connection: AsyncConnection) -> None:
+        pass
+
     async def nearest(
         self, connection: AsyncConnection, owners: Sequence[str], vector: Vector
     ) -> Scores:
@@ -141,16 +156,21 @@ class _SqliteVectors(_Table):
             "SELECT m.id, near.similarity FROM (SELECT rowid AS row,"
             " 1 - vec_distance_cosine(vector, :vector) AS similarity"
             " FROM TABLE WHERE owner = :owner"
-            " AND signs MATCH vec_quantize_binary(:signs) AND k = :coarse) AS near"
+            " AND signs MATCH vec_bit(:signs) AND k = :coarse) AS near"
             " JOIN memories AS m ON m.fts_rowid = near.row"
             " ORDER BY near.similarity DESC LIMIT :count"
         )
+        # sqlite-vec's own table of an owner's pieces: counting the owner's rows would take longer
+        # than to find the nearest.
+        size = self._on("SELECT count(*) FROM TABLE_chunks WHERE partition00 = :owner")
+        (signs,) = _signs([vector])
         for owner in owners:
+            pieces = await connection.scalar(size, {"owner": owner}) or 0
             values = {
                 "vector": vector,
-                "signs": _whole(vector),
+                "signs": signs,
                 "owner": owner,
-                "coarse": _COARSE,
+                "coarse": _COARSE if pieces <= _FEW_PIECES else _COARSE_OF_MANY,
                 "count": CANDIDATES,
             }
             found |= {row.id: row.similarity for row in await connection.execute(query, values)}
@@ -224,6 +244,10 @@ class _PgVectors(_Table):
     async def sweep(self, connection: AsyncConnection) -> None:
         pass  # rows go with their memories
 
+    async def grown(self, connection: AsyncConnection) -> None:
+        # The planner has to know whether an owner has few or nearly all.
+        await connection.execute(self._on("ANALYZE TABLE"))
+
     async def nearest(
         self, connection: AsyncConnection, owners: Sequence[str], vector: Vector
     ) -> Scores:
@@ -262,9 +286,21 @@ def _forget(model: Model) -> TextClause:
     )
 
 
-def _whole(vector: Vector) -> Vector:
-    """Signs come in bytes: filled up to a multiple of eight numbers."""
-    return vector + bytes(4 * (-(len(vector) // 4) % 8))
+def _signs(vectors: Sequence[Vector]) -> list[bytes]:
+    """A bit for each plane."""
+    import numpy
+
+    matrix = numpy.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1)
+    sides = matrix @ _planes(matrix.shape[1]) > 0
+    return [one.tobytes() for one in numpy.packbits(sides, axis=1, bitorder="little")]
+
+
+@cache
+def _planes(dimension: int) -> "NDArray[float32]":
+    """The same ones for ever: what RandomState gives is promised not to change."""
+    import numpy
+
+    return numpy.random.RandomState(7).standard_normal((dimension, _SIGNS)).astype("<f4")
 
 
 def _written(vector: Vector) -> str:

@@ -30,8 +30,8 @@ def disk_full(path: Path, error: OSError | None = None) -> TurnError:
     why = f" ({error.strerror})" if error is not None else ""
     return TurnError(
         "DISK_FULL",
-        f"There is no room left on the machine's disk{why}: nothing more could be saved, so the "
-        f"model was not asked. Make room below {path} and say it again.",
+        f"There is no room left on the machine's disk{why}: nothing more can be saved, so the "
+        f"model is not asked. Make room below {path} and say it again.",
     )
 
 
@@ -63,13 +63,20 @@ class Reserve:
             raise disk_full(self._folder, error) from error
 
     def save(self, write: Callable[[], T]) -> T:
-        """Writes, in the held room if there is no other."""
+        """Writes, in the held room if there is no other. Raises DISK_FULL."""
         try:
             return write()
         except OSError as error:
-            if not is_full(error) or not self.release():
+            if not is_full(error):
                 raise
+            if not self.release():
+                raise disk_full(self._folder, error) from error
+        try:
             return write()
+        except OSError as error:
+            if not is_full(error):
+                raise
+            raise disk_full(self._folder, error) from error
 
     def release(self) -> bool:
         """Gives the room back; False when none was held."""

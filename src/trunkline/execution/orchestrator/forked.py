@@ -38,6 +38,8 @@ class _Call(msgspec.Struct):
 class _Entry(msgspec.Struct):
     role: Literal["user", "assistant", "tool"]
     content: str = ""
+    turn_id: str | None = None
+    steers: str | None = None
     tool_calls: list[_Call] = []
     tool_call_id: str = ""
     is_error: bool = False
@@ -85,6 +87,10 @@ def remembered(history: Sequence[Json]) -> list[Message]:
             _log.warning("a remembered message is left out", reason=str(error))
             continue
         message = Message(role=entry.role, content=entry.content)
+        if entry.role == "user" and entry.steers:
+            message["steers"] = entry.steers
+        elif entry.role == "user" and entry.turn_id:
+            message["turn_id"] = entry.turn_id
         if entry.tool_calls:
             message["tool_calls"] = [
                 ToolCall(id=call.id, name=call.name, arguments=call.arguments)

@@ -8,7 +8,7 @@ not know the request or is away, that history is what there is.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import structlog
@@ -19,34 +19,37 @@ from trunkline.execution.errors import NO_SUCH_METHOD, RequestFailed
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import Message, ToolCall
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.history import from_wire, unanswered
+from trunkline.execution.orchestrator.history import from_wire, newest_question, unanswered
 from trunkline.execution.orchestrator.notes import noted
 
 _log = structlog.get_logger(__name__)
 
 WAIT_S = 10.0
+_BESIDE: tuple[Literal["summary", "note", "pictures"], ...] = ("summary", "note", "pictures")
+"""What the log does not have of a person's message."""
 NO_RESULT = "not finished: no result of this call was seen"
 
 
-class _Call(msgspec.Struct):
+class Call(msgspec.Struct):
     id: Annotated[str, Meta(max_length=limits.ID_CHARS_MAX)]
     name: str
     arguments: dict[str, Any] = {}
 
 
-class _Said(msgspec.Struct):
+class Said(msgspec.Struct):
     """One message; comes from outside."""
 
     role: str
     content: str = ""
     turn_id: str | None = None
-    tool_calls: list[_Call] = []
+    steers: str | None = None
+    tool_calls: list[Call] = []
     tool_call_id: str = ""
     is_error: bool = False
 
 
 class _Conversation(msgspec.Struct):
-    messages: list[_Said]
+    messages: list[Said]
 
 
 class Rebuild:
@@ -81,7 +84,7 @@ class Rebuild:
         if said is None:
             found = _with_history(messages, from_wire(history))
         else:
-            found = _joined(messages, newest_turn, [one for one in said if one.turn_id != but])
+            found = joined(messages, newest_turn, [one for one in said if one.turn_id != but])
         if len(found) <= len(messages):
             return None
         _log.warning(
@@ -103,7 +106,7 @@ class Rebuild:
         for one in texts[behind:]:
             await memory.save_message(one["role"], one["content"])
 
-    async def _asked(self, newest_turn: str) -> list[_Said] | None:
+    async def _asked(self, newest_turn: str) -> list[Said] | None:
         wanted = {"from_turn": newest_turn} if newest_turn else {}
         try:
             async with asyncio.timeout(WAIT_S):
@@ -120,22 +123,31 @@ class Rebuild:
 
 
 def is_unknown(messages: Sequence[Message], history: Sequence[Json]) -> bool:
-    """Whether the newest answer of a message's history is one that nobody here remembers."""
-    answers = [one["content"] for one in from_wire(history) if one["role"] == "assistant"]
-    if not answers:
-        return False
-    newest = answers[-1].strip()
-    return not any(
-        one["role"] == "assistant" and one["content"].strip() == newest for one in messages
-    )
+    """Whether the newest answer of a message's history is one that nobody here remembers. What was
+    said before the newest turn here is none: it may have become part of a summary."""
+    newest = messages[newest_question(messages) :]
+    asked = [one["content"] for one in newest if one["role"] == "user"]
+    for one in reversed(from_wire(history)):
+        said = one["content"].strip()
+        if one["role"] == "assistant":
+            return not any(
+                ours["role"] == "assistant" and ours["content"].strip() == said for ours in messages
+            )
+        if any(text.strip().startswith(said) for text in asked):  # files may stand behind it
+            return False
+    return False
 
 
-def _joined(messages: Sequence[Message], turn_id: str, said: Sequence[_Said]) -> list[Message]:
+def joined(messages: Sequence[Message], turn_id: str, said: Sequence[Said]) -> list[Message]:
     """What is here up to the turn from which on the log was asked, then what the log has."""
     theirs = _messages(said)
     if not messages or not any(one.turn_id == turn_id for one in said):
         return theirs if len(theirs) > len(messages) else list(messages)
-    start = max(at for at, one in enumerate(messages) if at == 0 or one["role"] == "user")
+    start = newest_question(messages)
+    ours, first = messages[start], theirs[0]
+    for name in _BESIDE:
+        if name in ours:
+            first[name] = ours[name]
     return [*messages[:start], *theirs]
 
 
@@ -152,7 +164,7 @@ def _with_history(messages: Sequence[Message], history: Sequence[Message]) -> li
     return [*messages, *history[behind:]]
 
 
-def _messages(said: Sequence[_Said]) -> list[Message]:
+def _messages(said: Sequence[Said]) -> list[Message]:
     found: list[Message] = []
     for one in said:
         if one.role == "user" or (one.role == "assistant" and (found or one.tool_calls)):
@@ -160,6 +172,10 @@ def _messages(said: Sequence[_Said]) -> list[Message]:
             message = Message(
                 role="user" if one.role == "user" else "assistant", content=one.content
             )
+            if one.role == "user" and one.steers:
+                message["steers"] = one.steers
+            elif one.role == "user" and one.turn_id:
+                message["turn_id"] = one.turn_id
             if one.tool_calls:
                 message["tool_calls"] = [
                     ToolCall(id=call.id, name=call.name, arguments=call.arguments)

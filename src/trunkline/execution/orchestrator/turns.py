@@ -10,17 +10,15 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import structlog
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command, GraphOutput, Interrupt
+from langgraph.types import Command, Interrupt
 
 from trunkline import limits
 from trunkline.execution.approvals import Answer, Approvals
 from trunkline.execution.attachments import Attachment
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
-from trunkline.execution.checkpoint.reserve import disk_full, is_full
 from trunkline.execution.errors import ModelError, TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.orchestrator import forked
@@ -30,17 +28,16 @@ from trunkline.execution.orchestrator.by_hand import compact_by_hand
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.graph import STEPS_MAX, create_agent_graph
 from trunkline.execution.orchestrator.notes import QUESTION, note_said
-from trunkline.execution.orchestrator.recovery import SavedUsage, TurnUsage, finish_half_done
-from trunkline.execution.orchestrator.state import Question, State
+from trunkline.execution.orchestrator.recovery import finish_half_done
+from trunkline.execution.orchestrator.state import Question
 from trunkline.execution.orchestrator.steering import Steer
+from trunkline.execution.orchestrator.working import Work, Working
 from trunkline.execution.session import ipc
 
 _log = structlog.get_logger(__name__)
 
 TURNS_QUEUED_MAX = 20  # messages that wait for the running turn
 APPROVAL_AGAIN_S = 5.0  # at least, for a question that is asked again after a restart
-
-Work = State | Command[Any] | None
 
 
 class Turns:
@@ -56,11 +53,8 @@ class Turns:
     ) -> None:
         self._graph = create_agent_graph(checkpointer)
         self._context = context
-        self._sleep = sleep
-        self._monotonic = monotonic
         self._approvals = Approvals(context, sleep, fence=context.fence)
         context.ask = self._show
-        self._working_since: float | None = None
         self._jobs: deque[Job] = deque()
         self._turn: asyncio.Task[None] | None = None
         self._is_under_way = False
@@ -70,7 +64,9 @@ class Turns:
         self._config = RunnableConfig(
             configurable={"thread_id": context.session_id}, recursion_limit=STEPS_MAX
         )
-        self._saved_usage = SavedUsage(checkpointer, self._config)
+        self._working = Working(
+            self._graph, self._config, checkpointer, context, sleep=sleep, monotonic=monotonic
+        )
         self._beginning = Beginning(self._graph, self._config, context, checkpointer)
 
     async def fork(self, fork: ipc.Fork, folder: Path) -> None:
@@ -220,10 +216,10 @@ class Turns:
         else:
             work = await self._beginning.of(job)
         while True:
-            output = await self._run_graph(work)
+            output = await self._working.run(work)
             if not output.interrupts:
                 return output.value["messages"][-1]["content"]
-            await self._keep_usage()
+            await self._working.keep_usage()
             work = Command(resume=await self._ask(output.interrupts, again_s))
             again_s = 0.0
 
@@ -232,70 +228,20 @@ class Turns:
         are there."""
         asked = self._context.turn.asked
         if new := [one for one in questions if one["request_id"] not in asked]:
-            await self._keep_usage()
+            await self._working.keep_usage()
             for one in new:
                 asked.add(one["request_id"])
                 self._context.begun.ask(one["request_id"])
             self._approvals.show(new)
 
-    async def _keep_usage(self) -> None:
-        turn, since = self._context.turn, self._working_since
-        worked_s = turn.worked_s + (0.0 if since is None else self._monotonic() - since)
-        await self._saved_usage.keep(
-            TurnUsage(worked_s=worked_s, usage=turn.usage, call_ids=sorted(turn.taken))
-        )
-
     async def _take_up(self, interrupts: Sequence[Interrupt]) -> None:
         """A turn of the last process. Sub-agents' tasks that wait for a person have started
         there: that was shown."""
-        before = await self._saved_usage.newest()
-        turn = self._context.turn
-        turn.worked_s = before.worked_s
-        turn.usage.update(before.usage)
-        turn.taken.update(before.call_ids)
+        await self._working.take_up_usage()
         self._context.begun.take_up()
         for question in _questions(interrupts):
             for above in question.get("above", []):
                 Shown(replace(self._context, agent=above["agent"]), above["call"]).remember()
-
-    async def _run_graph(self, work: Work) -> GraphOutput[State]:
-        """Until it ends or somebody has to be asked. Only the time in here counts for
-        `timeout_seconds`, that of earlier processes included: a person may take as long as a
-        question stays open, and no restart gives a turn more time to work."""
-        turn, allowed_s = self._context.turn, self._context.settings.timeout_seconds
-        left_s = allowed_s - turn.worked_s
-        if left_s <= 0:  # the setting was changed while the turn waited
-            raise _too_long(allowed_s)
-        self._working_since = began = self._monotonic()
-        limit = asyncio.ensure_future(self._sleep(left_s))
-        run = asyncio.ensure_future(
-            self._graph.ainvoke(
-                work, self._config, context=self._context, durability="async", version="v2"
-            )
-        )
-        either: set[asyncio.Future[Any]] = {run, limit}
-        try:
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            await self._abandon(run)
-            raise
-        finally:
-            limit.cancel()
-            self._working_since = None
-            turn.worked_s += self._monotonic() - began
-        if run.done():
-            return await run
-        await self._abandon(run)
-        raise _too_long(allowed_s)
-
-    async def _abandon(self, run: "asyncio.Future[GraphOutput[State]]") -> None:
-        """Streams and tools end when the run is cancelled; one that does not is left behind."""
-        run.cancel()
-        await asyncio.wait({run}, timeout=limits.CANCEL_GRACE_S)
-        if not run.done():
-            _log.error("a step does not end", session_id=self._context.session_id)
-        elif not run.cancelled():
-            run.exception()
 
     async def _ask(
         self, interrupts: Sequence[Interrupt], least_s: float = 0.0
@@ -362,17 +308,10 @@ def _questions(interrupts: Sequence[Interrupt]) -> list[Question]:
     return [one for stop in interrupts for one in stop.value]
 
 
-def _too_long(allowed_s: float) -> TurnError:
-    return TurnError("TURN_TIMEOUT", f"The turn was ended after {allowed_s:g} s (timeout_seconds).")
-
-
 def _told(error: Exception) -> tuple[str, str]:
     """Its code and words; those for what nobody foresaw."""
     if isinstance(error, TurnError | ModelError):
         return error.code, error.message
-    if isinstance(error, OSError) and is_full(error):
-        full = disk_full(Path(error.filename or "its folder"), error)
-        return full.code, full.message
     if isinstance(error, MemoryError):
         return "SESSION_OUT_OF_MEMORY", "The session ran out of memory. Say it again."
     return "TURN_FAILED", f"Unexpected: {type(error).__name__}: {error}"

@@ -23,6 +23,8 @@ class OpenTurn(msgspec.Struct, kw_only=True):
     turn_id: str
     questions: list[str] = []
     """What a person was asked and has not answered."""
+    calls: dict[str, str] = {}
+    """The tool calls that these are about."""
 
     @property
     def waiting(self) -> bool:
@@ -40,6 +42,8 @@ class _Event(msgspec.Struct):
     type: str = ""
     turn_id: str | None = None
     request_id: str | None = None
+    tool_call_id: str | None = None
+    parent_tool_call_id: str | None = None
 
 
 _decoder = msgspec.json.Decoder(_Event)
@@ -94,8 +98,9 @@ class SavedTurns:
                 self.end(turn.turn_id)
             return bool(ended)
         for turn in named:
-            questions = _questions(turn.questions, seen)
+            questions = _questions(turn, seen)
             if questions != turn.questions:
+                turn.calls = _calls(turn.calls, questions, seen)
                 turn.questions = questions
                 self._write()
         return False
@@ -104,16 +109,28 @@ class SavedTurns:
         save_json(self._path, self._record, "a session's turns")
 
 
-def _questions(open_: list[str], event: _Event) -> list[str]:
-    """What is left to be answered after that event. Whoever goes on waits for nothing."""
+def _questions(turn: OpenTurn, event: _Event) -> list[str]:
+    """What is left to be answered after that event. A call that goes on waits for nothing, and
+    neither does an agent that speaks; other calls, and other agents, may run meanwhile."""
     name = event.request_id or ""
     match event.type:
         case "approval_request":
-            return [*(one for one in open_ if one != name), name]
+            return [*(one for one in turn.questions if one != name), name]
         case "approval_resolved":
-            return [one for one in open_ if one != name]
+            return [one for one in turn.questions if one != name]
+        case "thinking" | "usage" | "session_status" | "steer_taken":
+            return turn.questions
+        case _ if call := event.tool_call_id:
+            return [one for one in turn.questions if turn.calls.get(one) != call]
+        case _ if event.parent_tool_call_id:
+            return turn.questions
         case _:
             return []
+
+
+def _calls(before: dict[str, str], questions: list[str], event: _Event) -> dict[str, str]:
+    named = {**before, event.request_id or "": event.tool_call_id or ""}
+    return {one: named[one] for one in questions if named.get(one)}
 
 
 class _SavedStart(msgspec.Struct, kw_only=True):

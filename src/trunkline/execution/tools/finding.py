@@ -274,7 +274,9 @@ class SearchFiles(Tool):
         )
         lines, hidden = _told(str(output), run.hides)
         if finished.exit_code > 1 and (not lines or lines[0].startswith(_COMPLAINTS)):
-            reason = lines[0] if lines else f"it ended with exit code {finished.exit_code}"
+            reason = (
+                " ".join(lines[:4]) if lines else f"it ended with exit code {finished.exit_code}"
+            )
             raise ToolError(shortened(reason, limits.TOOL_ERROR_CHARS_MAX))
         shown = [shortened(line, SEARCH_LINE_CHARS_MAX) for line in lines]
         more = finished.flooded or finished.timed_out or len(shown) > SEARCH_MATCHES_MAX

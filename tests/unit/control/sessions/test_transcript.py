@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from trunkline.control.sessions.conversation import NO_RESULT
 from trunkline.control.sessions.transcript import fitting, messages_of
 
 Json = dict[str, Any]
@@ -51,9 +52,9 @@ def test_questions_answers_calls_and_results_come_out_in_their_order() -> None:
     def call(call_id: str) -> Json:
         return {"id": call_id, "name": "bash", "arguments": {"n": call_id}}
 
-    def result(call_id: str, content: str, is_error: bool = False) -> Json:
+    def result(call_id: str, content: str, is_error: bool = False, turn: str = "t1") -> Json:
         found = {"role": "tool", "tool_call_id": call_id, "content": content}
-        return {**found, "is_error": is_error, "turn_id": "t1"}
+        return {**found, "is_error": is_error, "turn_id": turn}
 
     assert messages_of(LOG) == [
         {"role": "user", "content": "look", "turn_id": "t1"},
@@ -70,9 +71,43 @@ def test_questions_answers_calls_and_results_come_out_in_their_order() -> None:
         {"role": "assistant", "content": "found", "turn_id": "t1"},
         {"role": "user", "content": "more", "turn_id": "t2"},
         {"role": "assistant", "content": "", "tool_calls": [call("d")], "turn_id": "t2"},
+        result("d", NO_RESULT, is_error=True, turn="t2"),
         {"role": "user", "content": "again", "turn_id": "t3"},
         {"role": "assistant", "content": "only here", "turn_id": "t3"},
     ]
+
+
+def test_what_is_said_while_a_turn_runs_stands_between_no_call_and_its_result() -> None:
+    def said(text: str, **more: Any) -> str:
+        return line("user_message", content=text, **more)
+
+    log = [
+        said("look", turn_id="t1"),
+        started("a", turn_id="t1"),
+        said("left", turn_id="t1", steers="t1", message_id="m1"),
+        said("later", turn_id="t2"),  # waits for its turn
+        said("too late", turn_id="t1", steers="t1", message_id="m2"),
+        done("a", "1", turn_id="t1"),
+        line("text_chunk", content="found", turn_id="t1"),
+        line("steer_taken", message_id="m1", turn_id="t1"),
+        line("execution_complete", content="found", turn_id="t1"),
+        line("steer_missed", turn_id="m2", message_id="m2", steers="t1"),
+        line("execution_complete", content="done later", turn_id="t2"),
+        line("execution_complete", content="done too", turn_id="m2"),
+    ]
+    messages = messages_of(log)
+    assert [(one["role"], one["content"], one["turn_id"]) for one in messages] == [
+        ("user", "look", "t1"),
+        ("assistant", "", "t1"),
+        ("tool", "1", "t1"),
+        ("user", "left", "t1"),
+        ("assistant", "found", "t1"),
+        ("user", "later", "t2"),
+        ("assistant", "done later", "t2"),
+        ("user", "too late", "m2"),
+        ("assistant", "done too", "m2"),
+    ]
+    assert [one["steers"] for one in messages if "steers" in one] == ["m1"]
 
 
 def test_odd_events_of_machines_are_passed_over() -> None:
@@ -83,7 +118,7 @@ def test_odd_events_of_machines_are_passed_over() -> None:
         line("user_message", content=None, turn_id=3),
         "{" * 10_000,
     ]
-    assert messages_of(odd) == [{"role": "user", "content": "", "turn_id": None}]
+    assert messages_of(odd) == []
 
 
 def test_what_does_not_fit_is_cut_in_long_results_first_and_in_old_turns_then() -> None:

@@ -256,6 +256,15 @@ async def test_a_command_works_as_ever_inside(line: RecordingLine) -> None:
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.usefixtures("manager")
+async def test_the_sessions_own_tools_write_its_workspace(place: Path, line: RecordingLine) -> None:
+    number = len(line.events("s-1", "execution_complete")) + 1
+    line.say("s-1", "write by-tool.txt: hello", turn_id="t-write")
+    await line.until("s-1", "execution_complete", number)
+    assert (place / "home" / "workspace" / "by-tool.txt").read_text() == "hello"
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.usefixtures("manager")
 async def test_a_command_reads_what_people_sent_and_does_not_change_it(
     place: Path, line: RecordingLine
 ) -> None:

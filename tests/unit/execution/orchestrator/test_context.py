@@ -139,6 +139,44 @@ async def test_what_was_shortened_stays_so_in_the_next_process(
     assert len(compactions(daemon)) == 1
 
 
+async def test_what_was_shortened_stays_so_when_its_turn_fails(
+    daemon: Daemon, model: ModelServer
+) -> None:
+    """The newest answer that the control plane knows is then part of the summary."""
+    (daemon.home.workspace / "big.txt").write_text("line of a file\n" * 150)
+    read = ToolUse(name="read_file", arguments={"path": "big.txt"})
+
+    def answer(request: ModelRequest) -> Turn:
+        if "Read" not in request.prompt:
+            return Turn(text=f"Answer {len(model.requests)}. {PARAGRAPH}")
+        if len(compactions(daemon)) < 2:
+            return Turn(tool_calls=[read])
+        return Turn(failure=Failure(kind="refused_key"))
+
+    model.otherwise(SmallModel(4096, answer))
+    await daemon.start(agent_config=SMALL)
+    history, log = [], []
+
+    def note(role: str, content: str, turn: str) -> None:
+        history.append({"role": role, "content": content})
+        log.append({**history[-1], "turn_id": turn})
+
+    for number in range(2):
+        turn = daemon.say(f"Message {number}. {PARAGRAPH}", history=list(history))
+        end = await daemon.end(turn)
+        note("user", f"Message {number}. {PARAGRAPH}", turn)
+        note("assistant", end["content"], turn)
+    turn = daemon.say("Read it.", history=list(history))
+    assert (await daemon.end(turn))["type"] == "execution_error"
+    note("user", "Read it.", turn)
+    steps = [{"role": "assistant", "content": f"step {one}"} for one in range(20)]
+    said = [*log[-1:], *({**one, "turn_id": turn} for one in steps)]
+    daemon.answers["get_conversation"] = lambda _: {"messages": said}
+    await daemon.ask("Where were we?", history=list(history))
+    assert "Goal: to talk." in str(model.requests[-1].messages)
+    assert "get_conversation" not in [one.method for one in daemon.requests]
+
+
 async def test_a_process_that_dies_while_the_summary_is_written_loses_nothing(
     daemon: Daemon, model: ModelServer
 ) -> None:

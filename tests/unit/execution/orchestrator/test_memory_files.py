@@ -14,6 +14,8 @@ import pytest
 from tests.support.model_server import ModelServer, ToolUse, Turn
 from tests.unit.execution.orchestrator.daemon import Daemon
 from trunkline.execution.checkpoint.reserve import RESERVE_BYTES
+from trunkline.execution.llm.base import Message, ToolCall
+from trunkline.execution.orchestrator.rebuild import Call, Said, joined
 
 Json = dict[str, Any]
 
@@ -254,3 +256,30 @@ async def test_nonsense_from_the_control_plane_rebuilds_nothing_and_ends_no_turn
     await daemon.start()
     end = await daemon.ask("hi", history=HISTORY)
     assert end["content"] == "hello"
+
+
+def test_a_turn_from_the_log_takes_the_place_of_its_torn_half_and_keeps_the_summary() -> None:
+    half: list[Message] = [
+        {"role": "user", "content": "look", "turn_id": "t2", "summary": "Before: much."},
+        {"role": "assistant", "content": "", "tool_calls": [call("a")]},
+        {"role": "tool", "content": "1", "tool_call_id": "a"},
+        {"role": "user", "content": "left", "steers": "m1"},
+    ]
+    log = [
+        Said(role="user", content="look", turn_id="t2"),
+        Said(role="assistant", turn_id="t2", tool_calls=[Call(id="a", name="bash")]),
+        Said(role="tool", content="1", tool_call_id="a", turn_id="t2"),
+        Said(role="user", content="left", turn_id="t2", steers="m1"),
+        Said(role="assistant", content="found", turn_id="t2"),
+        Said(role="user", content="more", turn_id="t3"),
+    ]
+    found = joined(half, "t2", log)
+    assert [one["content"] for one in found] == ["look", "", "1", "left", "found", "more"]
+    assert found[0].get("summary") == "Before: much."
+    assert [one.get("turn_id") or one.get("steers") for one in found if one["role"] == "user"] == [
+        *("t2", "m1", "t3")
+    ]
+
+
+def call(call_id: str) -> ToolCall:
+    return ToolCall(id=call_id, name="bash", arguments={})

@@ -43,6 +43,42 @@ def test_a_turn_waits_from_a_question_to_whatever_comes_next(tmp_path: Path) -> 
     assert SavedTurns(tmp_path).waiting is None
 
 
+OF_OTHERS = [
+    {"type": "tool_call_start", "tool_call_id": "c-2"},
+    {"type": "tool_call_progress", "tool_call_id": "c-0"},  # in the background since long
+    {"type": "tool_call_complete", "tool_call_id": "c-2"},
+    {"type": "file_changed", "tool_call_id": "c-2"},
+    {"type": "thinking"},
+    {"type": "text_chunk", "parent_tool_call_id": "c-3"},
+    {"type": "approval_resolved", "request_id": "another"},
+]
+
+
+@pytest.mark.parametrize("other", OF_OTHERS, ids=lambda one: one["type"])
+def test_a_turn_goes_on_waiting_while_other_calls_run(tmp_path: Path, other: Any) -> None:
+    turns = SavedTurns(tmp_path)
+    turns.begin("t-1")
+    turns.saw(event("approval_request", turn_id="t-1", request_id="q", tool_call_id="c-1"))
+    turns.saw(json.dumps({"turn_id": "t-1", **other}))
+    assert SavedTurns(tmp_path).waiting == "t-1"
+
+
+OF_THE_AGENT = [
+    {"type": "tool_call_start", "tool_call_id": "c-1"},
+    {"type": "tool_call_complete", "tool_call_id": "c-1"},
+    {"type": "text_chunk"},
+]
+
+
+@pytest.mark.parametrize("own", OF_THE_AGENT, ids=lambda one: one["type"])
+def test_a_turn_whose_call_goes_on_waits_no_more(tmp_path: Path, own: Any) -> None:
+    turns = SavedTurns(tmp_path)
+    turns.begin("t-1")
+    turns.saw(event("approval_request", turn_id="t-1", request_id="q", tool_call_id="c-1"))
+    turns.saw(json.dumps({"turn_id": "t-1", **own}))
+    assert SavedTurns(tmp_path).waiting is None
+
+
 def test_a_turn_is_known_while_it_is_open_and_for_a_while_after(tmp_path: Path) -> None:
     turns = SavedTurns(tmp_path)
     for number in range(TURNS_REMEMBERED_MAX + 5):

@@ -1,6 +1,8 @@
 """Listing and searching the workspace."""
 
 import os
+import shutil
+from typing import Any
 
 import pytest
 
@@ -172,3 +174,28 @@ async def test_glob_shows_the_newest_first_and_refuses_a_pattern_without_end(
     assert (await call.run(Glob(paths), pattern="*")).content == "new\nolder\noldest"
     with pytest.raises(ToolError, match="at most 64 alternatives"):
         await call.run(Glob(paths), pattern="{a,b}" * 20)
+
+
+@pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"query": "foo(bar"},
+        {"query": "FOO", "ignore_case": True, "files": "*.py"},
+        {"query": "fo+", "regex": True, "path": "sub"},
+        {"query": "foo", "files": "!odd"},
+        {"query": "nothing"},
+    ],
+)
+async def test_ripgrep_finds_what_grep_finds(
+    paths: Paths, call: Call, arguments: dict[str, Any]
+) -> None:
+    names = ("a.py", "sub/b.txt", ".git/c", "node_modules/d.py", "!odd", ".hidden", ".gitignore")
+    for name in names:
+        call.file(name).parent.mkdir(parents=True, exist_ok=True)
+        call.file(name).write_text("a.py\nfoo(bar)\n")
+    found = [
+        await call.run(SearchFiles(paths, {"PATH": path}), **arguments)
+        for path in ("/usr/bin:/bin", os.environ["PATH"])
+    ]
+    assert sorted(found[0].content.splitlines()) == sorted(found[1].content.splitlines())
