@@ -19,7 +19,7 @@ from trunkline.permissions.modes import Confirm, asks_at_least, care_of
 from trunkline.permissions.names import names_of
 from trunkline.permissions.programs import programs_of
 from trunkline.permissions.reading import shows_unnamed
-from trunkline.permissions.rules import Rule, names_match, read_all
+from trunkline.permissions.rules import Rule, names_match, read, read_all
 from trunkline.permissions.shell import parse
 from trunkline.permissions.subjects import Call, Subject
 
@@ -54,6 +54,10 @@ class Permits:
         return any(
             one.effect != "allow" and names_match(one.tool, ("read_file",)) for one in self.rules
         )
+
+    def allow(self, text: str) -> None:
+        """A rule that a person has just made: it comes with the others, and may be taken back."""
+        self.rules = [*self.rules, read("allow", text)]
 
     def change(self, rules: Any) -> list[str]:
         """Other rules hold from now on; what is wrong with them."""

@@ -71,13 +71,16 @@ def verdicts_of(
     context: Context, questions: Sequence[Question], answers: Mapping[str, Answer]
 ) -> dict[str, Verdict]:
     """What the answers mean for the calls; a question without an answer is a no. A yes that is
-    meant for longer holds for the rest of the session: for a command, that one and no other."""
+    meant for longer holds for the rest of the session: for a command, that one and no other. One
+    that becomes a rule holds until that is here."""
     verdicts: dict[str, Verdict] = {}
     for question in questions:
         answer = answers.get(question["request_id"]) or Answer(confirmed=False, answer="")
         verdict = _verdict(question, answer)
-        is_lasting = question["kind"] == "approve" and answer.get("scope", "once") != "once"
-        if answer["confirmed"] and is_lasting:
+        scope = answer.get("scope", "once") if question["kind"] == "approve" else "once"
+        if answer["confirmed"] and scope == "always" and "rule" in question:
+            context.permits.allow(question["rule"])
+        elif answer["confirmed"] and scope != "once":
             context.allowed.add(_name_of(context, question["tool_name"], question["tool_input"]))
         if verdict:
             verdicts[question["tool_call_id"]] = verdict

@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.model_server import ModelServer, ToolUse, Turn
 from tests.unit.execution.orchestrator.daemon import Daemon
+from trunkline.execution.session import ipc
 
 NO_ENV = [{"effect": "deny", "rule": "read_file(.env)"}]
 
@@ -46,3 +47,25 @@ async def test_a_yes_to_edits_is_none_to_what_git_runs(daemon: Daemon, model: Mo
     daemon.answer(again["request_id"], False)
     await daemon.end(turn)
     assert (daemon.home.workspace / "b").exists()
+
+
+async def test_a_yes_for_always_is_the_rule_that_was_shown_and_ends_with_it(
+    daemon: Daemon, model: ModelServer
+) -> None:
+    paths = ("src/a", "src/b", "other", "src/c")
+    model.script(*(Turn(tool_calls=[write(path)]) for path in paths))
+    model.otherwise(lambda _: Turn(text="done"))
+    await daemon.start(agent_config={"confirm": "dangerous"})
+    turn = daemon.say("write")
+    asked = await daemon.event("approval_request")
+    assert asked["rule"] == "write_file(src/**)"
+    daemon.answer(asked["request_id"], True, scope="always")
+    wider = await daemon.event("approval_request", 1)
+    assert wider["tool_input"]["path"] == "other"
+    daemon.send(ipc.ConfigUpdate(data={"rules": []}))
+    daemon.answer(wider["request_id"], False)
+    again = await daemon.event("approval_request", 2)
+    assert again["tool_input"]["path"] == "src/c"
+    daemon.answer(again["request_id"], False)
+    await daemon.end(turn)
+    assert (daemon.home.workspace / "src" / "b").exists()
