@@ -100,11 +100,11 @@ def chat(
         raise typer.BadParameter("the folder is chosen when a session is made")
     new = given(
         agent_id=agent,
-        agent_config=_agent_config(agent, model=model, acp=acp_of(acp)) or None,
+        agent_config=_agent_config(agent, model=model, acp=acp_of(acp), permission_mode=mode)
+        or None,
         runtime_type=runtime,
         workspace=folder,
         worktree=worktree or None,
-        permission_mode=mode,
     )
     where = find_server(url, token, data, os.environ)
     show = _json_line if as_json else _printer(is_here=cwd is not None)

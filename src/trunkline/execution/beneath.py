@@ -5,9 +5,10 @@ import stat
 from pathlib import Path
 
 
-def open_beneath(root: Path, path: str) -> tuple[int, os.stat_result]:
+def open_beneath(root: Path, path: str, *, has_links: bool = True) -> tuple[int, os.stat_result]:
     """A plain file, open for reading, and what is known of it; the caller closes it. `root` is a
-    real path. Raises FileNotFoundError for everything else.
+    real path; `has_links`: links below it are followed. Raises FileNotFoundError for everything
+    else.
 
     Where it really is, is asked of the kernel when it is open: no link can be put there in between.
     """
@@ -22,6 +23,8 @@ def open_beneath(root: Path, path: str) -> tuple[int, os.stat_result]:
         about = os.fstat(handle)
         place = Path(os.readlink(f"/proc/self/fd/{handle}"))  # noqa: PTH115
         if not stat.S_ISREG(about.st_mode) or not place.is_relative_to(root):
+            raise missing
+        if not has_links and str(place) != os.path.normpath(root / path):
             raise missing
     except BaseException:
         os.close(handle)

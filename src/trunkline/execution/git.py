@@ -180,11 +180,12 @@ class View:
 
     def __init__(self, folder: Path, tree: Path, *objects: Path) -> None:
         self.tree = tree
+        self.index = folder / "index"
         self.objects = folder / "objects"
         self._env = {
             "GIT_DIR": str(folder),
             "GIT_WORK_TREE": str(tree),
-            "GIT_INDEX_FILE": str(folder / "index"),
+            "GIT_INDEX_FILE": str(self.index),
             "GIT_OBJECT_DIRECTORY": str(self.objects),
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.pathsep.join(map(str, objects)),
         }

@@ -4,6 +4,7 @@ for every runtime."""
 import os
 import shlex
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,16 @@ from trunkline import limits
 from trunkline.execution.json_object import Json
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.permissions import subjects
+from trunkline.permissions.decision import guarded
 from trunkline.permissions.modes import Confirm, asks_at_least, care_of
 from trunkline.permissions.names import names_of
-from trunkline.permissions.rules import Rule, read_all
+from trunkline.permissions.programs import programs_of
+from trunkline.permissions.reading import shows_unnamed
+from trunkline.permissions.rules import Rule, names_match, read, read_all
+from trunkline.permissions.shell import parse
 from trunkline.permissions.subjects import Call, Subject
 
+_WORDS_MAX = 500  # of a command, taken as names of files
 _PATHS = ("path", "file_path", "notebook_path")
 
 
@@ -37,6 +43,21 @@ class Permits:
         """What a program of others is told to ask about, so that rules and mode can hold."""
         care = care_of(settings.mode, settings.confirm, fenced=self.fenced)
         return asks_at_least(care, ruled=any(rule.effect != "allow" for rule in self.rules))
+
+    def hides(self, path: str, workspace: Path) -> bool:
+        """Whether a file's content is not to be shown by what looks through many."""
+        call = call_of("read_file", {"path": path}, workspace)
+        return guarded(self.rules, call) is not None
+
+    @property
+    def guards_reading(self) -> bool:
+        return any(
+            one.effect != "allow" and names_match(one.tool, ("read_file",)) for one in self.rules
+        )
+
+    def allow(self, text: str) -> None:
+        """A rule that a person has just made: it comes with the others, and may be taken back."""
+        self.rules = [*self.rules, read("allow", text)]
 
     def change(self, rules: Any) -> list[str]:
         """Other rules hold from now on; what is wrong with them."""
@@ -64,6 +85,31 @@ def call_of(
             ]
         return Call(names, tuple(_path(one, workspace) for one in paths))
     return Call(names)
+
+
+def read_by(command: str, workspace: Path, *, is_all: bool) -> Call:
+    """Reading the files that a command names; `is_all`: what it reads besides is told as unknown,
+    for it does nothing else than read."""
+    words = {
+        name: None
+        for part in parse(command) or ()
+        for word in (*part.texts, *part.reads)
+        for name in (word, word.partition("=")[2])
+        if name
+    }
+    words |= {name: None for one in programs_of(command).seen for name in one}
+    found = [_below(one, workspace) for one in islice(words, _WORDS_MAX)]
+    is_more = len(words) > _WORDS_MAX or (is_all and shows_unnamed(command))
+    return Call(("read_file",), (*found, *([Subject("path", None)] if is_more else [])))
+
+
+def _below(text: str, workspace: Path) -> Subject:
+    """A word as a file, or as a folder with all that is in it; most are neither."""
+    found = _path(text, workspace)
+    if found.value is None:
+        return Subject("path", "")
+    inside = f"{found.value}/" if found.value != "." else ""
+    return Subject("path", found.value, (*found.also, inside))
 
 
 def _path(text: str, workspace: Path) -> Subject:

@@ -18,7 +18,7 @@ import msgspec
 from trunkline import limits
 from trunkline.execution.beneath import open_beneath
 from trunkline.execution.errors import RequestFailed, StartFailed
-from trunkline.execution.files import load_json, save_json
+from trunkline.execution.files import load_json, save_json, write_atomic
 from trunkline.execution.git import GitFailed, Repository, View, git, repository_of, view_of
 from trunkline.execution.json_object import Json
 
@@ -231,10 +231,11 @@ class Worktrees:
             return works_in
 
     async def _reset(self, session_id: str, record: Worktree) -> None:
-        index = Path(record.own) / "index"
         async with self._view(session_id, record) as view:
-            await view.git("read-tree", "--reset", "-u", record.base, index=index)
-            await view.git("clean", "-ffdq", index=index)
+            await view.git("read-tree", "--reset", "-u", record.base)
+            await view.git("clean", "-ffdq")
+            # git would follow a link that the session has put in its place.
+            write_atomic(Path(record.own) / "index", view.index.read_bytes())
         where = {"GIT_DIR": record.own, "GIT_COMMON_DIR": record.common}
         ref, tree = f"refs/heads/{record.branch}", self._tree(session_id)
         await git("symbolic-ref", "HEAD", ref, cwd=tree, env=where)

@@ -11,11 +11,14 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from trunkline.permissions.names import words_of
 from trunkline.permissions.patterns import Pattern
 from trunkline.permissions.programs import programs_of
 from trunkline.permissions.rules import Effect, Rule, names_match
 from trunkline.permissions.shell import Simple, parse
 from trunkline.permissions.subjects import Call, Subject
+
+_MOVES = words_of("cd popd pushd")
 
 
 class Decided(msgspec.Struct, frozen=True):
@@ -47,6 +50,11 @@ def decide(
     if all(_is_allowed(patterns, one, only_reads) for one in call.subjects):
         return Decided("allow", allows[0])
     return None
+
+
+def guarded(rules: Sequence[Rule], call: Call) -> Decided | None:
+    """What is denied or asked about of a call that another one amounts to."""
+    return decide([rule for rule in rules if rule.effect != "allow"], call)
 
 
 def _hits(rule: Rule, call: Call) -> bool:
@@ -101,6 +109,8 @@ def _command_is_allowed(
     if parts is None:
         return False
     named = [part for part in parts if _is_named(patterns, part)]
+    if any(part.texts[0] in _MOVES for part in named):
+        only_reads = None  # what it would read lies elsewhere than it is looked for
     return bool(named) and all(
         part in named or (only_reads is not None and only_reads(part)) for part in parts
     )

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from trunkline.permissions.decision import Decided, decide
+from trunkline.permissions.decision import Decided, decide, guarded
 from trunkline.permissions.modes import Care
 from trunkline.permissions.proposals import proposed
 from trunkline.permissions.rules import Rule
@@ -52,10 +52,14 @@ def judge(
     outside: Sequence[str] = (),
     is_allowed: bool = False,
     only_reads: Callable[[Simple], bool] | None = None,
+    reads: Call | None = None,
 ) -> Judgement:
     """`outside`: the tools that have brought in what did not come from the session's user.
-    `is_allowed`: a person has said yes to such calls, for this session."""
+    `is_allowed`: a person has said yes to such calls, for this session. `reads`: the files that a
+    command is seen to read, which rules for files guard too."""
     decided = decide(rules, call, only_reads)
+    if reads is not None and (decided is None or decided.effect != "deny"):
+        decided = guarded(rules, reads) or decided
     effect = None if decided is None else decided.effect
     if decided is not None and effect == "deny":
         return Judgement(outcome="refuse", why=f"not done: {told(decided)}")

@@ -88,6 +88,11 @@ _GIT_LISTS: dict[str, frozenset[str]] = {
 }
 
 
+_GIT_NAMES = frozenset(_GIT_LISTS) - {"stash"} | {"ls-files", "status"}
+"""Of git what shows names alone."""
+_BELOW = _Far("rd", ("recursive", "directories"))
+
+
 class Place(msgspec.Struct, frozen=True):
     """Where a command runs. `may_read`: whether a word, taken as a path from there, is one of the
     files that need no question. `is_repository`: whether the folder itself holds a `.git` that a
@@ -131,6 +136,20 @@ def simple_only_reads(part: Simple, place: Place, base: str = "") -> bool:
     elif not _stays(program, arguments):
         return False
     return all(_is_harmless(word, may_read) for word in arguments)
+
+
+def shows_unnamed(command: str) -> bool:
+    """Whether a command that only reads shows what is in files that it does not name."""
+    return any(_looks_below(part.texts) for part in parse(command) or ())
+
+
+def _looks_below(words: Sequence[str]) -> bool:
+    program, *arguments = words
+    if program == "git":
+        return not any(word in _GIT_NAMES for word in arguments[:2])
+    if program == "grep":
+        return any(_is_far(_BELOW, word) for word in arguments)
+    return program == "rg"
 
 
 def _entered(part: Simple, place: Place) -> str | None:

@@ -238,11 +238,12 @@ def test_the_doctor_looks_at_the_server_that_runs(cli: Cli) -> None:
 def test_a_chat_streams_and_goes_on_in_the_same_session(cli: Cli) -> None:
     vm_id = cli.json("machine", "schedule", "--provider", "local")["vm_id"]
     # The first message is held until the machine has connected.
-    said = cli.run("chat", "Hello there", "--machine", vm_id)
+    said = cli.run("chat", "Hello there", "--machine", vm_id, "--mode", "plan")
     *before, answer = said.stdout.splitlines()
     assert (said.returncode, answer) == (0, "Hello there")
     assert before in ([], ["the machine is offline", "the machine is online"])
     session_id = said.stderr.split()[1]
+    assert cli.json("session", "show", session_id)["agent_config"]["permission_mode"] == "plan"
     again = cli.ok("chat", "--session", session_id, "--json", text="And again\n")
     events = [json.loads(line) for line in again.splitlines()]
     assert [one["type"] for one in events] == ["text_chunk", "execution_complete"]

@@ -8,10 +8,10 @@ import pytest
 
 from trunkline.execution.json_object import Json
 from trunkline.execution.orchestrator.settings import Settings
-from trunkline.execution.permits import Permits, call_of
+from trunkline.execution.permits import Permits, call_of, read_by
 from trunkline.execution.runtimes.hosted.turn import Permission, Turn
 from trunkline.execution.session import ipc
-from trunkline.permissions.decision import decide
+from trunkline.permissions.decision import decide, guarded
 from trunkline.permissions.judging import Danger, judge
 from trunkline.permissions.modes import care_of
 
@@ -53,6 +53,39 @@ def test_a_denied_file_is_denied_through_a_link_and_by_its_whole_path(tmp_path: 
         found = decide(rules, call_of("read_file", {"path": path}, tmp_path))
         assert found is not None
         assert found.effect == "deny"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("cat .env", "deny"),
+        ("cat x/../.ENV", "deny"),
+        ("cat < .env", "deny"),
+        ("cat innocent", "deny"),
+        ("cd src && cat .env", "deny"),
+        ("bash -c 'cat .env'", "deny"),
+        ("wc --files=.env", "deny"),
+        ("cat secret/key", "deny"),
+        ("ls secret", "deny"),
+        ("cd secret && cat key", "deny"),
+        ("rg KEY", "ask"),
+        ("grep -rn KEY .", "ask"),
+        ("git --no-pager diff", "ask"),
+        ("git log -p | head", "ask"),
+        ("git status --short", None),
+        ("grep KEY a.py", None),
+        ("ls -la | wc -l", None),
+        ("cat a\0b", None),
+    ],
+)
+def test_a_command_that_reads_is_held_to_the_rules_for_files(
+    tmp_path: Path, command: str, expected: str | None
+) -> None:
+    (tmp_path / "innocent").symlink_to(".env")
+    written = ("read_file(.env)", "read_file(secret/**)")
+    rules = Permits([{"effect": "deny", "rule": one} for one in written]).rules
+    found = guarded(rules, read_by(command, tmp_path, is_all=True))
+    assert (found.effect if found else None) == expected
 
 
 @pytest.mark.parametrize(

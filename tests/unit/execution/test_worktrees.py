@@ -72,6 +72,18 @@ async def test_a_pipe_that_a_session_left_in_the_repository_keeps_nobody_else(
             await worktrees.make("s-2", repository)
 
 
+async def test_what_is_thrown_away_is_written_nowhere_else(
+    worktrees: Worktrees, repository: Path, tmp_path: Path
+) -> None:
+    tree = await work(worktrees, repository)
+    [index] = (repository / ".git" / "worktrees").glob("*/index")
+    index.unlink()
+    index.symlink_to(tmp_path / "planted")
+    await worktrees.discard(SESSION, is_open=True)
+    assert not (tmp_path / "planted").exists()
+    assert git(tree, "status", "--porcelain") == ""
+
+
 async def test_the_diff_is_everything_since_it_began(
     worktrees: Worktrees, repository: Path
 ) -> None:

@@ -11,6 +11,8 @@ WEB = ("allow web_fetch(domain:example.org)",)
 NO_RM = ("deny bash(rm *)",)
 
 COMMANDS: tuple[Case, ...] = (
+    (["allow bash(cd *)"], "bash", "cd /etc && cat shadow", None),
+    (["allow bash(cd *)", "allow bash(make)"], "bash", "cd src && make", "allow"),
     (GIT, "bash", "git status", "allow"),
     (GIT, "bash", "git status -s", "allow"),
     (GIT, "bash", "git  status", "allow"),

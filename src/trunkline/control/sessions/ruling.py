@@ -76,6 +76,6 @@ class Ruling:
 
     async def _remind(self, machine: Machine) -> None:
         for session_id in list(machine.logs):
-            if held := await self._rules.of_session(session_id):
-                with machine.input() as core:
-                    core.rule(session_id, [one.told for one in held])
+            held = await self._rules.of_session(session_id)  # none: the last may have been removed
+            with machine.input() as core:
+                core.rule(session_id, [one.told for one in held])

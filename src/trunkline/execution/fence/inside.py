@@ -35,7 +35,7 @@ def prepare() -> None:
 
 def enter(allowed: Profile) -> "CommandThread | None":
     """Confines this process. Gives the thread for its commands; None where they need none. Raises
-    StartFailed where a fence is required and cannot be had."""
+    StartFailed where a fence is required, or keeps the network, and cannot be had."""
     if allowed.temp:
         for folder in filter(None, (allowed.temp, allowed.received)):
             Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ def enter(allowed: Profile) -> "CommandThread | None":
             seccomp.apply(seccomp.session_filter(machine))
     except OSError as error:
         why = f"the session could not be fenced in: {error}"
-        if allowed.mode == "require":
+        if allowed.mode == "require" or allowed.network != "open":
             raise StartFailed(why, code="FENCE_REQUIRED") from error
         _log.warning("no fence", problem=why)
         return None

@@ -147,7 +147,8 @@ def _program_folders(env: Mapping[str, str], home: Path) -> Iterator[Path]:
         if not folder.is_absolute() or folder in (home, Path("/")):
             continue
         prefix = folder.parent
-        if folder.name == "bin" and prefix not in (home, *home.parents, Path("/tmp")):  # noqa: S108
+        kept_out = (home, *home.parents, home / ".local", Path("/tmp"))  # noqa: S108
+        if folder.name == "bin" and prefix not in kept_out:
             yield prefix
         yield folder
 

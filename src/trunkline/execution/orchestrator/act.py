@@ -169,6 +169,7 @@ async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
         progress=shown.progress,
         event=shown.event,
         ask_agent=partial(ask_agent, context, call),
+        hides=partial(context.permits.hides, workspace=context.workspace),
         command_timeout_s=context.settings.command_timeout_seconds,
         command_timeout_s_max=context.settings.command_timeout_seconds_max,
     )

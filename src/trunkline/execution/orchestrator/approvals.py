@@ -7,7 +7,6 @@ waiting are `execution/approvals.py`.
 import hashlib
 import uuid
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -16,10 +15,10 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import ToolCall
 from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.state import Question, Verdict
-from trunkline.execution.permits import call_of
+from trunkline.execution.permits import call_of, read_by
 from trunkline.execution.tools.asking import AskUser
 from trunkline.execution.tools.base import Tool
-from trunkline.permissions.judging import Danger, Judgement, judge
+from trunkline.permissions.judging import Danger, Judgement, edits_in_workspace, judge
 from trunkline.permissions.modes import FREE_NEEDS_A_FENCE
 from trunkline.permissions.reading import simple_only_reads
 from trunkline.permissions.shell import Simple
@@ -72,14 +71,17 @@ def verdicts_of(
     context: Context, questions: Sequence[Question], answers: Mapping[str, Answer]
 ) -> dict[str, Verdict]:
     """What the answers mean for the calls; a question without an answer is a no. A yes that is
-    meant for longer holds for the rest of the session: for a command, that one and no other."""
+    meant for longer holds for the rest of the session: for a command, that one and no other. One
+    that becomes a rule holds until that is here."""
     verdicts: dict[str, Verdict] = {}
     for question in questions:
         answer = answers.get(question["request_id"]) or Answer(confirmed=False, answer="")
         verdict = _verdict(question, answer)
-        is_lasting = question["kind"] == "approve" and answer.get("scope", "once") != "once"
-        if answer["confirmed"] and is_lasting:
-            context.allowed.add(_name_of(question["tool_name"], question["tool_input"]))
+        scope = answer.get("scope", "once") if question["kind"] == "approve" else "once"
+        if answer["confirmed"] and scope == "always" and "rule" in question:
+            context.permits.allow(question["rule"])
+        elif answer["confirmed"] and scope != "once":
+            context.allowed.add(_name_of(context, question["tool_name"], question["tool_input"]))
         if verdict:
             verdicts[question["tool_call_id"]] = verdict
     return verdicts
@@ -99,18 +101,18 @@ def _verdict(question: Question, answer: Answer) -> Verdict:
     return Verdict(answer=said or "(the person confirmed without words)")
 
 
-def _name(call: ToolCall) -> str:
-    return _name_of(call["name"], call["arguments"])
-
-
-def _name_of(tool: str, arguments: Json) -> str:
-    """What a lasting yes is for: a tool, one host, or one call."""
-    if tool == _BY_HOST:
-        found = call_of(tool, arguments, Path()).subjects[0].value
-        return f"{tool}(domain:{found})"
-    if tool not in _COMMANDS:
-        return tool
-    whole = msgspec.json.encode([tool, arguments], order="deterministic")
+def _name_of(context: Context, name: str, arguments: Json) -> str:
+    """What a lasting yes is for: a tool, one host, or one call. Of a repository's own files one
+    call: what git reads there may name programs to run."""
+    tool = context.tool(name)
+    if tool is not None and name not in _COMMANDS:
+        rule_name = tool.rule_name(arguments)
+        call = call_of(rule_name, arguments, context.workspace, tool.paths(arguments))
+        if name == _BY_HOST:
+            return f"{name}(domain:{call.subjects[0].value})"
+        if "edit_file" not in call.names or edits_in_workspace(call):
+            return rule_name
+    whole = msgspec.json.encode([name, arguments], order="deterministic")
     return hashlib.sha256(whole).hexdigest()
 
 
@@ -120,15 +122,18 @@ def _judged(context: Context, tool: Tool, call: ToolCall, outside: Sequence[str]
     def only_reads(part: Simple) -> bool:
         return place is not None and simple_only_reads(part, place)
 
-    paths = tool.paths(arguments)
+    paths, is_dangerous, reads = tool.paths(arguments), tool.is_dangerous(arguments), None
+    if place is not None and context.permits.guards_reading:
+        reads = read_by(arguments["command"], context.workspace, is_all=not is_dangerous)
     return judge(
         call_of(tool.rule_name(arguments), arguments, context.workspace, paths),
-        Danger(changes=tool.is_dangerous(arguments), reveals=tool.reveals, keeps=tool.keeps),
+        Danger(changes=is_dangerous, reveals=tool.reveals, keeps=tool.keeps),
         context.permits.rules,
         context.care,
         outside=list(dict.fromkeys([*outside, *context.permits.outside])),
-        is_allowed=_name(call) in context.allowed,
+        is_allowed=_name_of(context, call["name"], arguments) in context.allowed,
         only_reads=only_reads,
+        reads=reads,
     )
 
 

@@ -1,6 +1,7 @@
 """The machine's answers about a session's work: which files it changed, one of them, its worktree.
 
-Only files that the session itself made or changed are given out, and only from its folder.
+Only files that the session itself made or changed are given out, and only from its folder. Links
+there may lead to what the fence keeps from it: none is followed.
 """
 
 import asyncio
@@ -68,7 +69,7 @@ class SessionAnswers:
         found: list[Json] = []
         for path, change in changed(self._home.session(session_id)).items():
             try:
-                handle, about = open_beneath(root, path)
+                handle, about = open_beneath(root, path, has_links=False)
             except FileNotFoundError:
                 found.append({"path": path, "change": change, "size": None})
             else:
@@ -86,7 +87,7 @@ class SessionAnswers:
         if asked.path not in changed(self._home.session(asked.session_id)):
             raise RequestFailed("FILE_NOT_FOUND", asked.path)
         try:
-            handle, about = open_beneath(root, asked.path)
+            handle, about = open_beneath(root, asked.path, has_links=False)
             try:
                 data = os.pread(handle, asked.length, min(asked.offset, about.st_size))
             finally:

@@ -45,6 +45,8 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     """Of a command that does not say how long it may take."""
     command_timeout_s_max: float = limits.COMMAND_TIMEOUT_S_MAX
     """Of one that does."""
+    hides: Callable[[str], bool] = lambda _path: False
+    """Whether rules keep a file from what looks through many."""
     ask_agent: Callable[[str, str, str], Awaitable[str]]
     """Gives a sub-agent a task: its id, its name, the task. Its answer."""
 

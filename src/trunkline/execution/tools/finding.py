@@ -5,7 +5,7 @@ import fnmatch
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -272,7 +272,7 @@ class SearchFiles(Tool):
             take=output.add,
             output_bytes_max=SEARCH_OUTPUT_BYTES_MAX,
         )
-        lines = str(output).splitlines()
+        lines, hidden = _told(str(output), run.hides)
         if finished.exit_code > 1 and (not lines or lines[0].startswith(_COMPLAINTS)):
             reason = (
                 " ".join(lines[:4]) if lines else f"it ended with exit code {finished.exit_code}"
@@ -283,7 +283,24 @@ class SearchFiles(Tool):
         text = "\n".join(shown[:SEARCH_MATCHES_MAX]) or "(nothing found)"
         if more:
             text += "\n[… there is more; search for something narrower]"
+        if hidden:
+            text += "\n[files that a rule keeps from being read are left out]"
         return ToolResult(content=text, details={"matches": len(shown), "more": more})
+
+
+def _told(output: str, hides: Callable[[str], bool]) -> tuple[list[str], bool]:
+    """The lines, but for those of hidden files; whether there were such. A NUL is behind each
+    file's name."""
+    lines: list[str] = []
+    known: dict[str, bool] = {}
+    for line in filter(None, output.split("\n")):
+        name, nul, rest = line.partition("\0")
+        if nul and name not in known:
+            known[name] = hides(name)
+        if nul and known[name]:
+            continue
+        lines.append(f"{name}:{rest}" if nul else line)
+    return lines, any(known.values())
 
 
 _COMPLAINTS = ("grep:", "rg:")
@@ -291,7 +308,7 @@ _COMPLAINTS = ("grep:", "rg:")
 
 def _rg(program: str, arguments: Json, place: str) -> list[str]:
     argv = [program, "--no-config", "--no-ignore", "--hidden", "--no-messages", "--color=never"]
-    argv += ["--line-number", "--with-filename", "--no-heading", "--sort=path"]
+    argv += ["--line-number", "--with-filename", "--null", "--no-heading", "--sort=path"]
     if not arguments.get("regex", False):
         argv.append("--fixed-strings")
     if arguments.get("ignore_case", False):
@@ -304,7 +321,7 @@ def _rg(program: str, arguments: Json, place: str) -> list[str]:
 
 
 def _grep(arguments: Json, place: str) -> list[str]:
-    argv = ["grep", "-r", "-n", "-H", "-I", "-s"]
+    argv = ["grep", "-r", "-n", "-H", "-Z", "-I", "-s"]
     argv.append("-E" if arguments.get("regex", False) else "-F")
     if arguments.get("ignore_case", False):
         argv.append("-i")

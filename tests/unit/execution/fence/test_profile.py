@@ -144,6 +144,17 @@ def test_who_works_at_home_sees_no_ssh_keys_and_no_data_of_the_control_plane(hom
     assert profile.write == [str(user / "code"), str(home.cache)]
 
 
+def test_what_a_users_programs_keep_beside_their_programs_is_not_read(home: Home) -> None:
+    user = home.root.parent / "user"
+    for name in (".local/bin", ".local/share/mail", "tool/bin", "tool/lib"):
+        (user / name).mkdir(parents=True)
+    path = f"{user}/.local/bin:{user}/tool/bin"
+    made_so = Fence(home, "auto", ALL, env={"HOME": str(user), "PATH": path})
+    read = made(made_so.profile(start(home))).read
+    assert {str(user / ".local" / "bin"), str(user / "tool")} <= set(read)
+    assert str(user / ".local") not in read
+
+
 def test_a_session_cannot_work_in_the_data_folder(home: Home, tmp_path: Path) -> None:
     inside = tmp_path / "data" / "keys"
     inside.mkdir(parents=True)

@@ -77,12 +77,14 @@ async def test_nothing_else_is_given_out(
     secret.write_text("secret")
     (work / "theirs.txt").write_text("not made by the session")
     (work / "link").symlink_to(secret)
+    (work / "inward").symlink_to("theirs.txt")
     (work / "folder").symlink_to(tmp_path)
     (work / "loop").symlink_to("loop")
     (work / "inner").mkdir()
     os.mkfifo(work / "pipe")
     hostile = (
         "link",
+        "inward",
         "folder/secret.txt",
         "loop",
         "inner",
