@@ -14,6 +14,7 @@ from tests.support.node import Talk, World, is_alive
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 BASH = ToolUse(name="bash", arguments={"command": "echo done > proof.txt"})
+LIST = ToolUse(name="list_files", arguments={})
 CAREFUL = {"confirm": "dangerous"}
 
 
@@ -78,11 +79,13 @@ async def test_other_sessions_go_on_while_one_waits(world: World, proof: Path) -
 async def test_a_question_is_answered_after_a_restart(
     world: World, proof: Path, victim: str
 ) -> None:
-    world.model.script(Turn(tool_calls=[BASH]), Turn(text="Written after all."))
+    """A call beside it was made before, and is not made again."""
+    world.model.script(Turn(tool_calls=[LIST, BASH]), Turn(text="Written after all."))
     talk = await world.session(agent=CAREFUL)
     async with talk:
         turn_id = await talk.say("Write it.")
         asked = await talk.until("approval_request")
+        await talk.until("tool_call_complete")
     match victim:
         case "daemon":
             await world.node.kill()
@@ -98,6 +101,8 @@ async def test_a_question_is_answered_after_a_restart(
         end = await again.end_of(turn_id)
         assert (end["type"], end.get("content")) == ("execution_complete", "Written after all.")
         assert proof.read_text() == "done\n"
+        made = [one["tool_name"] for one in again.events("tool_call_start")]
+        assert made == ["list_files", "bash"]
         assert again.reader.ids == list(range(1, len(again.reader.ids) + 1))
 
 

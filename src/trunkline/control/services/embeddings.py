@@ -35,6 +35,8 @@ _ANSWER_BYTES_MAX = 64 * limits.MIB
 _BATCH_TIMEOUT_S = 60.0
 _QUERY_TIMEOUT_S = 1.5  # a turn waits two seconds for its memories
 _SAID_CHARS = 200
+# Of a text that is too long llama.cpp says 500; whether it takes others is tried then.
+_REFUSED = (400, 413, 422, 500)
 
 
 class NoEmbeddings(Exception):
@@ -198,7 +200,7 @@ class Server:
             said = redact(bytes(body[:_SAID_CHARS]).decode(errors="replace"))
             raise NoEmbeddings(
                 f"{self._url} answered {answer.status_code}: {said}",
-                is_refused=answer.status_code in (400, 413, 422),
+                is_refused=answer.status_code in _REFUSED,
             )
         return _read(bytes(body), len(texts), self._url)
 

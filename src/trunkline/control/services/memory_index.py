@@ -34,6 +34,7 @@ _AWAY_S = 10.0  # after a failure, in which nobody waits for another
 _RETRY_S = (5.0, 15.0, 60.0, 300.0)
 _PAUSE_S = 0.02  # between two batches: others want the database too
 _TOLD_EVERY_S = 10.0
+_HARMLESS = "text"  # that every server takes
 
 
 class Meaning(NamedTuple):
@@ -87,7 +88,8 @@ class MemoryIndex:
             model, vectors = await self._open()
             (vector,) = await self._embeddings.encode([text], is_query=is_query)
         except NoEmbeddings as error:
-            self._failed(error)
+            if not error.is_refused:  # else it is this text's fault, and nobody else's
+                self._failed(error)
             return None
         self._worked()
         return Meaning(vectors, vector, model.fingerprint)
@@ -187,11 +189,17 @@ class MemoryIndex:
             except NoEmbeddings as error:
                 if not error.is_refused:
                     raise
+                await self._check()
                 _log.warning("a memory has no vector", reason=str(error))
                 found.append(None)
-        if not any(found):
-            raise NoEmbeddings("the server of embeddings refuses every text")
         return found
+
+    async def _check(self) -> None:
+        """Raises NoEmbeddings where it is not the text that the server refuses."""
+        try:
+            await self._embeddings.encode([_HARMLESS])
+        except NoEmbeddings as error:
+            raise NoEmbeddings(f"the server of embeddings refuses every text: {error}") from error
 
     async def _open(self) -> tuple[Model, Vectors]:
         async with self._opening:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import structlog
 
+from trunkline.execution.llm.history import safe_id
+
 _log = structlog.get_logger(__name__)
 
 _FILE = "begun_calls"
@@ -41,13 +43,13 @@ class Begun:
 
     def is_of_last_process(self, call_id: str) -> bool:
         """It began there; nobody knows how far it came, unless its result is in the checkpoint."""
-        return _CALL + call_id in self._before
+        return _CALL + safe_id(call_id) in self._before
 
     def is_task_of_last_process(self, call_id: str) -> bool:
-        return _TASK + call_id in self._before
+        return _TASK + safe_id(call_id) in self._before
 
     def add(self, call_id: str, *, is_task: bool) -> None:
-        self._write((_TASK if is_task else _CALL) + call_id)
+        self._write((_TASK if is_task else _CALL) + safe_id(call_id))
 
     def ask(self, request_id: str) -> None:
         self._write(_ASKED + request_id)
@@ -56,8 +58,8 @@ class Begun:
         if self._path is None:
             return
         try:
-            with self._path.open("a", encoding="utf-8", errors="replace") as file:
-                file.write(line.replace("\n", " ") + "\n")
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
         except OSError as error:
             _log.warning("what a turn begins cannot be noted", reason=str(error))
 

@@ -22,9 +22,9 @@ _SHORT = "The conversation is short already."
 
 async def compact_by_hand(graph: AgentGraph, config: RunnableConfig, context: Context) -> None:
     """Tells how it ended, in any case; where it came to nothing, the conversation is as it was."""
-    state = await graph.aget_state(config)
-    messages: list[Message] = list(state.values.get("messages", []))
     try:
+        state = await graph.aget_state(config)
+        messages: list[Message] = list(state.values.get("messages", []))
         place, said = await room(context, messages)
         done = await compacted(context, messages, place, place.free, stays=said // _STAYS)
         if tokens.of_messages(done.messages) < tokens.of_messages(messages):

@@ -11,7 +11,7 @@ import msgspec
 
 from trunkline.execution.llm import tokens
 from trunkline.execution.llm.base import Message, ToolCall
-from trunkline.execution.orchestrator.history import newest_question
+from trunkline.execution.orchestrator.history import newest_question, newest_step
 from trunkline.execution.texts import both_ends, clipped, shortened
 
 CLEARED = "[This old output was cleared to save room. Call the tool again if you need it.]"
@@ -43,14 +43,13 @@ def without_old_outputs(messages: Sequence[Message], room: float) -> list[Messag
     nobody has read them."""
     kept = list(messages)
     left = room * _NEWEST_PART
-    is_newest = True
+    newest = newest_step(messages)
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if message["role"] != "tool":
-            is_newest = False
             continue
         left -= tokens.of_message(message)
-        if not is_newest and left < 0 and len(message["content"]) > _CLEARED_CHARS_MIN:
+        if index < newest and left < 0 and len(message["content"]) > _CLEARED_CHARS_MIN:
             kept[index] = _cleared(message)
     return kept
 
@@ -81,13 +80,13 @@ def cut(messages: Sequence[Message], room: float) -> Cut:
 
 def _cut_turn(messages: Sequence[Message], question: int, room: float) -> Cut:
     """Between two steps; the newest one stays in any case."""
-    start = len(messages)
-    room -= tokens.of_message(messages[question])
-    for step in range(len(messages) - 1, question, -1):
+    start = max(newest_step(messages), question + 1)
+    room -= tokens.of_message(messages[question]) + tokens.of_messages(messages[start:])
+    for step in range(start - 1, question, -1):
         if messages[step]["role"] == "tool":
             continue
         room -= tokens.of_messages(messages[step:start])
-        if room < 0 and start < len(messages):
+        if room < 0:
             break
         start = step
     return Cut(question, question if start == question + 1 else start)

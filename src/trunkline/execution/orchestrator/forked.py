@@ -6,7 +6,7 @@ was said, every tool call and every result. Called by `session`, once, before th
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -103,10 +103,11 @@ def remembered(history: Sequence[Json]) -> list[Message]:
 
 
 def _as_text(messages: Sequence[Message]) -> str:
-    """For `conversation.md`."""
-    at = datetime.now(UTC).isoformat(timespec="microseconds")
+    """For `conversation.md`, where a section is known by its role and its time."""
+    began = datetime.now(UTC)
+    said = [one for one in messages if one["role"] != "tool" and one["content"].strip()]
+    times = (began + timedelta(microseconds=number) for number in range(len(said)))
     return "".join(
-        render(Section(one["role"], at, one["content"]))
-        for one in messages
-        if one["role"] in ("user", "assistant") and one["content"].strip()
+        render(Section(one["role"], at.isoformat(timespec="microseconds"), one["content"]))
+        for one, at in zip(said, times, strict=True)
     )

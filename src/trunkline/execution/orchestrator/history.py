@@ -66,3 +66,16 @@ def newest_question(messages: Sequence[Message], before: int | None = None) -> i
         if messages[index]["role"] == "user" and "steers" not in messages[index]:
             return index
     return 0
+
+
+def newest_step(messages: Sequence[Message]) -> int:
+    """Where the newest message of a model is; behind it are its calls' results, and what was said
+    to the turn meanwhile. Where a turn has only begun, the end."""
+    start = len(messages)
+    while start and messages[start - 1]["role"] == "user" and "steers" in messages[start - 1]:
+        start -= 1
+    while start and messages[start - 1]["role"] == "tool":
+        start -= 1
+    if start and messages[start - 1]["role"] == "assistant":
+        return start - 1
+    return len(messages)

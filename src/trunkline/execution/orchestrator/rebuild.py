@@ -8,6 +8,7 @@ not know the request or is away, that history is what there is.
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -85,7 +86,9 @@ class Rebuild:
         if said is None:
             found = _with_history(messages, from_wire(history))
         else:
-            found = joined(messages, newest_turn, [one for one in said if one.turn_id != but])
+            # What was said later than that waits for a turn of its own.
+            before = takewhile(lambda one: one.turn_id != but, said)
+            found = joined(messages, newest_turn, list(before))
         if len(found) <= len(messages):
             return None
         _log.warning(

@@ -85,8 +85,9 @@ async def finish_half_done(
     asked: State | None = None,
     partial: str = "",
     partial_of: int = 0,
-) -> None:
+) -> list[Message]:
     """Keeps finished results, answers the calls that have none, keeps text that was half said.
+    Returns the conversation as it is then.
     `asked` is what the turn began with, in case it ended before that was saved; `partial` is
     what model call `partial_of` said, in case that was not."""
     state = await graph.aget_state(config)
@@ -97,12 +98,13 @@ async def finish_half_done(
         messages += asked["messages"]
         calls_saved = 0
     elif not state.next:
-        return
+        return messages
     if partial and partial_of > calls_saved:
         messages.append(Message(role="assistant", content=partial))
     messages.extend([_unfinished(call["id"]) for call in unanswered(messages)])
     changes = {"messages": Overwrite(messages), "questions": [], "verdicts": {}}
     await graph.aupdate_state(config, changes, as_node="respond")
+    return messages
 
 
 def _unfinished(tool_call_id: str) -> Message:

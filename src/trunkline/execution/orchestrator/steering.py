@@ -57,6 +57,12 @@ class Steering:
         self._unacknowledged += said
         return list(said.values())
 
+    def keep(self, messages: Iterable[Message]) -> None:
+        """A turn ended half-way, and this is the conversation: what is not in it was not taken."""
+        said = {one["steers"] for one in messages if "steers" in one}
+        self._taken -= {one for one in self._unacknowledged if one not in said}
+        self._unacknowledged = [one for one in self._unacknowledged if one in said]
+
     def acknowledge(self) -> list[str]:
         """What has reached the model since this was last asked."""
         arrived, self._unacknowledged = self._unacknowledged, []

@@ -15,6 +15,7 @@ from trunkline.execution.llm import tokens
 from trunkline.execution.llm.base import Call, Message, Reply, Thinking
 from trunkline.execution.orchestrator import compaction
 from trunkline.execution.orchestrator.context import Context
+from trunkline.execution.orchestrator.notes import noted
 from trunkline.execution.orchestrator.room import Room
 
 _log = structlog.get_logger(__name__)
@@ -62,6 +63,8 @@ async def compacted(
     """Fits into `free` tokens; of `stays` not more than that much is left as it is, and the rest
     summed up. Raises TurnError when what the person said does not fit, ModelError when the model
     cannot be asked at present."""
+    if not context.depth:  # what is dropped here must not look like somebody's edit later
+        await noted(context, context.edits.keep({one["content"] for one in messages}))
     room = context.meter.unmeasured(free) * _FIT
     within = room if stays is None else min(room, context.meter.unmeasured(stays))
     cleared = compaction.without_old_outputs(messages, within)

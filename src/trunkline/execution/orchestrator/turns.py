@@ -166,6 +166,7 @@ class Turns:
 
     def _over(self, turn: asyncio.Task[None]) -> None:
         self._context.steering.has_ended(self._context.turn_id)
+        self._approvals.withdraw(None)
         if not turn.cancelled() and (error := turn.exception()):
             _log.error("turn without an end", session_id=self._context.session_id, exc_info=error)
         self._turn = None
@@ -276,7 +277,7 @@ class Turns:
             if not job.is_taken_up:
                 await note_said(context, "user", job.message, QUESTION)
             await note_said(context, "assistant", said, context.partial_of)
-            await finish_half_done(
+            messages = await finish_half_done(
                 self._graph,
                 self._config,
                 asked=None if job.is_taken_up else self._beginning.asked(job),
@@ -284,6 +285,7 @@ class Turns:
                 partial_of=context.partial_of,
             )
             self._beginning.is_new = False
+            context.steering.keep(messages)
             context.acknowledge()
         except Exception:
             self._beginning.is_unsaved = True

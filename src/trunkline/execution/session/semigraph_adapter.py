@@ -1,16 +1,13 @@
 """The SemiGraph runtime as the daemon sees it: a forked process, and files that it writes."""
 
 import asyncio
-import shutil
 from pathlib import Path
 
 from trunkline.execution.checkpoint import files as checkpoints
 from trunkline.execution.json_object import Json
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
+from trunkline.execution.pictures.copying import copy_pictures
 from trunkline.execution.session.process import SessionProcess
-
-_PICTURES = "pictures"
-"""What messages of a conversation refer to."""
 
 
 class SemiGraphAdapter(SessionProcess):
@@ -28,8 +25,7 @@ class SemiGraphAdapter(SessionProcess):
 
     def _copy(self, source: Path) -> None:
         checkpoints.copy(source, self._folder)
-        if (source / _PICTURES).is_dir():
-            shutil.copytree(source / _PICTURES, self._folder / _PICTURES, dirs_exist_ok=True)
+        copy_pictures(source, self._folder)
 
     async def restore(self, snapshot: Json) -> None:
         if isinstance(checkpoint := snapshot.get("checkpoint"), dict):

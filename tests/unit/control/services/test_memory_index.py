@@ -32,6 +32,7 @@ class EmbeddingsServer:
         self.keys: set[str] = set()
         self.answer: Any = None
         self.status = 200
+        self.refusal = 400
 
     async def handle(self, request: web.Request) -> web.Response:
         body = await request.json()
@@ -40,7 +41,7 @@ class EmbeddingsServer:
         if self.answer is not None or self.status != 200:
             return web.json_response(self.answer or {"error": "no"}, status=self.status)
         if "refused" in "".join(body["input"]):
-            return web.json_response({"error": "too long"}, status=400)
+            return web.json_response({"error": "too long"}, status=self.refusal)
         data = [{"index": n, "embedding": self._vector(t)} for n, t in enumerate(body["input"])]
         return web.json_response({"data": data[::-1], "model": body["model"]})
 
@@ -100,6 +101,40 @@ async def test_another_model_takes_over_what_is_there(
         with suppress(asyncio.CancelledError):
             await keeping
         await later.close()
+
+
+@pytest.mark.parametrize("refusal", [400, 413, 500])  # llama.cpp says 500
+async def test_a_text_that_is_refused_keeps_nobody_from_finding_by_meaning(
+    world: World,
+    store: Store,
+    clock: FakeClock,
+    server: tuple[EmbeddingsServer, str],
+    refusal: int,
+) -> None:
+    scripted, url = server
+    scripted.refusal = refusal
+    memories = Memories(store, clock, Server(url, "topics"))
+    await memories.add(world.org, world.ann.user_id, "the cat sleeps")
+    await memories.add(world.org, world.ann.user_id, "refused by every server")
+    await found(memories, world, "refused as well")
+    assert (await memories.search(world.org, world.ann.user_id, "a cat"))[0].score > 0.9
+    await memories.index.catch_up()
+    state = await memories.index.state()
+    assert (state.pending, state.problem, state.dimension) == (0, None, 3)
+    await memories.close()
+
+
+async def test_a_server_that_refuses_everything_is_asked_again_later(
+    world: World, store: Store, clock: FakeClock, server: tuple[EmbeddingsServer, str]
+) -> None:
+    scripted, url = server
+    memories = Memories(store, clock, Server(url, "topics"))
+    await memories.add(world.org, world.ann.user_id, "refused by every server")
+    scripted.status = 500
+    with pytest.raises(NoEmbeddings):
+        await memories.index.catch_up()
+    assert (await memories.index.state()).pending == 1
+    await memories.close()
 
 
 async def test_a_server_that_is_away_delays_nothing_and_is_caught_up_with(

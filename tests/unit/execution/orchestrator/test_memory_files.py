@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from tests.support.model_server import ModelServer, ToolUse, Turn
+from tests.support.small_model import is_summary
 from tests.unit.execution.orchestrator.daemon import Daemon
 from trunkline.execution.checkpoint.reserve import RESERVE_BYTES
 from trunkline.execution.llm.base import Message, ToolCall
 from trunkline.execution.orchestrator.rebuild import Call, Said, joined
+from trunkline.execution.session import ipc
 
 Json = dict[str, Any]
 
@@ -82,6 +84,32 @@ async def test_what_the_session_writes_itself_is_nobodys_edit(
     await daemon.start()
     await daemon.ask("go on")
     await daemon.ask("go on")
+    assert "by hand" not in asked(model)
+
+
+async def test_what_was_shortened_in_mid_turn_is_nobodys_edit(
+    daemon: Daemon, model: ModelServer
+) -> None:
+    long = "words " * 1_500
+    look = ToolUse(name="list_files", arguments={"path": "."})
+    steps = [Turn(text=f"step {number} {long}", tool_calls=[look]) for number in range(4)]
+    model.script(*steps, Turn(text="done"), Turn(text="again"))
+    model.when(is_summary, Turn(text="a summary"))
+    await daemon.start(session_config={"context_window": 8_000, "max_tokens": 500})
+    await daemon.ask("work")
+    assert daemon.of_type("context_compacted")
+    await daemon.ask("go on")
+    assert "by hand" not in asked(model)
+
+
+async def test_a_copied_conversation_is_nobodys_edit(daemon: Daemon, model: ModelServer) -> None:
+    said = [("user", "one"), ("assistant", "two"), ("user", "three"), ("assistant", "four")]
+    history = [{"role": role, "content": text} for role, text in said]
+    model.script(Turn(text="five"), Turn(text="six"))
+    await daemon.start(fork=ipc.Fork(session_id="s0", turn_id="t9", history=history))
+    await daemon.ask("next")
+    await daemon.ask("and then")
+    assert model.requests[-1].said[:5] == [*said, ("user", "next")]
     assert "by hand" not in asked(model)
 
 
@@ -185,6 +213,7 @@ LOG = [
     {"role": "tool", "content": "treasure.txt", "tool_call_id": "c1", "turn_id": "turn-1"},
     {"role": "assistant", "content": "found it", "turn_id": "turn-1"},
     {"role": "user", "content": "what was it?", "turn_id": "turn-2"},
+    {"role": "user", "content": "that can wait", "turn_id": "turn-3"},
 ]
 HISTORY = [{"role": "user", "content": "look"}, {"role": "assistant", "content": "found it"}]
 
@@ -208,6 +237,7 @@ async def test_a_session_whose_checkpoints_are_torn_is_rebuilt_from_the_control_
     told = asked(model)
     assert "found it" in told
     assert told.count("what was it?") == 1
+    assert "that can wait" not in told
     assert ("treasure.txt" in told) == knows  # of results a message's history knows nothing
     assert daemon.of_type("thinking")[-1]["stage"] == "memory"
     written = memory(daemon, "conversation.md").read_text()

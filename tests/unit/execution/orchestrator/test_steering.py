@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.model_server import Failure, Gate, ModelRequest, ModelServer, ToolUse, Turn
+from tests.support.small_model import SmallModel
 from tests.unit.execution.orchestrator.daemon import Daemon
+from trunkline.execution.orchestrator.steering import Steer, Steering
 from trunkline.execution.session import ipc
 
 
@@ -157,3 +159,40 @@ async def test_a_process_that_takes_over_a_waiting_turn_takes_it_once(
     ]
     assert asked_for == ["go", "ask me", "and hurry"]
     assert {one["message_id"] for one in daemon.of_type("steer_taken")} == {"m1", "m2"}
+
+
+def test_what_a_turn_took_and_did_not_keep_is_not_said_to_have_arrived() -> None:
+    """It was cancelled before the step was saved: the message comes again as a turn."""
+    steering = Steering()
+    for one in ("m1", "m2"):
+        steering.add("t1", Steer(one, "on", []))
+    assert len(steering.take("t1")) == 2
+    steering.keep([{"role": "user", "content": "on", "steers": "m1"}])
+    assert steering.acknowledge() == ["m1"]
+    assert [steering.is_known(one) for one in ("m1", "m2")] == [True, False]
+
+
+async def test_results_that_nobody_has_read_stay_when_a_message_comes_and_room_is_made(
+    daemon: Daemon, model: ModelServer, tmp_path: Path
+) -> None:
+    """Between the results and the call that reads them stands what a person said meanwhile."""
+
+    def answer(request: ModelRequest) -> Turn:
+        if "and hurry" in request.prompt:
+            return Turn(text="ok")
+        if "look" in request.prompt:
+            command = f"while [ ! -e {tmp_path / 'go'} ]; do sleep 0.02; done; seq 1000 1400"
+            return Turn(tool_calls=[ToolUse(name="bash", arguments={"command": command})])
+        return Turn(text="Well said.")
+
+    model.otherwise(SmallModel(4096, answer))
+    await daemon.start(agent_config={"model": "gpt-tiny", "context_window": 4096})
+    await daemon.ask("The quick brown fox. " * 60)
+    turn = daemon.say("look")
+    await daemon.event("tool_call_start")
+    steer(daemon, turn, "and hurry")
+    await daemon.settled()
+    (tmp_path / "go").touch()
+    assert (await daemon.end(turn))["content"] == "ok"
+    assert daemon.of_type("context_compacted")
+    assert "1200" in str(model.requests[-1].messages)

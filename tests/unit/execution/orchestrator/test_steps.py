@@ -59,6 +59,27 @@ async def test_a_call_that_was_cut_off_beside_a_question_is_not_made_twice(
     assert len(lists) == 1
 
 
+async def test_a_session_that_went_on_from_a_question_ends_its_later_turns_when_it_is_stopped(
+    daemon: Daemon, model: ModelServer
+) -> None:
+    gate = Gate()
+    ask = ToolUse(name="ask_user", arguments={"question": "Which?"})
+    model.script(Turn(tool_calls=[ToolUse(name="list_files", arguments={}), ask]))
+    model.script(Turn(tool_calls=[ask]), Turn(text="ok"), Turn(gate=gate, text="never"))
+    await daemon.start()
+    turn = daemon.say("go")
+    daemon.answer((await daemon.event("approval_request"))["request_id"], True, "this")
+    await daemon.event("approval_request", 1)
+    await daemon.drop()
+    await daemon.start(turn_id=turn)
+    daemon.answer((await daemon.event("approval_request", 2))["request_id"], True, "that")
+    await daemon.end(turn)
+    later = daemon.say("more")
+    await gate.reached.wait()
+    await daemon.stop()
+    assert [one["code"] for one in daemon.ends(later)] == ["SESSION_STOPPED"]
+
+
 async def test_questions_of_two_agents_are_asked_at_the_same_time(
     daemon: Daemon, model: ModelServer
 ) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -191,3 +192,19 @@ async def test_a_session_that_was_closed_leaves_no_folder_for_a_late_snapshot(
     await manager.stop_session({"session_id": "s-1", "reason": "user_closed"})  # ends its turn
     await manager.snapshots.close()
     assert not home.session("s-1").exists()
+
+
+async def test_a_copy_of_a_session_follows_no_link_out_of_its_folder(
+    manager: SessionManager, tmp_path: Path
+) -> None:
+    """A fenced session may make links to what only the daemon can read."""
+    await manager.start_session(start("s-1"))
+    session, source = manager.active_sessions["s-1"], tmp_path / "source"
+    (source / "pictures").mkdir(parents=True)
+    (source / "pictures" / "kept").write_bytes(b"a picture")
+    (tmp_path / "secret").write_text("of somebody else")
+    (source / "pictures" / "link").symlink_to(tmp_path / "secret")
+    await session.adapter.fork(source)
+    copied = session.folder / "pictures"
+    assert (copied / "kept").read_bytes() == b"a picture"
+    assert (copied / "link").is_symlink()
