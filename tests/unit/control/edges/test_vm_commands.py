@@ -16,6 +16,7 @@ from trunkline.wire.commands import (
     Query,
     Say,
     Start,
+    Steer,
     Stop,
 )
 from trunkline.wire.semibot import deployed
@@ -59,8 +60,16 @@ def test_a_command_is_the_documents_message(name: str) -> None:
 
 
 def test_every_command_is_tried_here() -> None:
-    tried = {type(command) for command in DOCUMENTED.values()} | {Answer, Forward, Query}
+    tried = {type(command) for command in DOCUMENTED.values()} | {Answer, Forward, Query, Steer}
     assert tried == set(get_args(Command))
+
+
+def test_what_is_said_to_a_turn_names_it() -> None:
+    assert _sent(Steer(SESSION, "m-1", "t-1", "faster", {"a": 1})) == {
+        "type": "steer",
+        "session_id": SESSION,
+        "data": {"message_id": "m-1", "steers": "t-1", "message": "faster", "metadata": {"a": 1}},
+    }
 
 
 def test_a_question_to_the_machine_has_an_id_to_be_answered_by() -> None:
