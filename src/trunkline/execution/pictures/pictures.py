@@ -19,11 +19,11 @@ from trunkline.execution.errors import PictureRefused
 from trunkline.execution.files import write_atomic
 from trunkline.execution.llm.base import Images, Message, Picture
 from trunkline.execution.pictures import scaling
+from trunkline.execution.pictures.copying import FOLDER
 from trunkline.execution.process.programs import children
 from trunkline.execution.texts import readable, shortened
 from trunkline.execution.tools.base import Image
 
-FOLDER = "pictures"
 SCALING_S_MAX = 30.0
 SESSION_BYTES_MAX = 256 * limits.MIB  # of all pictures of a session
 CALL_PICTURES_MAX = 20  # of one call of a model, the newest; Anthropic takes more only if smaller

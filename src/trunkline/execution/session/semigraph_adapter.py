@@ -1,16 +1,13 @@
 """The SemiGraph runtime as the daemon sees it: a forked process, and files that it writes."""
 
 import asyncio
-import shutil
 from pathlib import Path
 
 from trunkline.execution.checkpoint import files as checkpoints
 from trunkline.execution.json_object import Json
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
+from trunkline.execution.pictures.copying import copy_pictures
 from trunkline.execution.session.process import SessionProcess
-
-_PICTURES = "pictures"
-"""What messages of a conversation refer to."""
 
 
 class SemiGraphAdapter(SessionProcess):
@@ -27,11 +24,8 @@ class SemiGraphAdapter(SessionProcess):
         await asyncio.to_thread(self._copy, source)
 
     def _copy(self, source: Path) -> None:
-        """Links stay links: whoever owns the folder may have made them, and reads less than we."""
         checkpoints.copy(source, self._folder)
-        pictures, ours = source / _PICTURES, self._folder / _PICTURES
-        if pictures.is_dir() and not pictures.is_symlink():
-            shutil.copytree(pictures, ours, symlinks=True, dirs_exist_ok=True)
+        copy_pictures(source, self._folder)
 
     async def restore(self, snapshot: Json) -> None:
         if isinstance(checkpoint := snapshot.get("checkpoint"), dict):

@@ -1,6 +1,7 @@
 """Pictures as they are kept: scaled to what providers take, refused when they are none."""
 
 import base64
+import hashlib
 import io
 import os
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.support.pictures import bomb, picture
 from trunkline import limits
 from trunkline.execution.errors import PictureRefused
 from trunkline.execution.llm.base import Message, Picture
+from trunkline.execution.pictures.copying import copy_pictures
 from trunkline.execution.pictures.pictures import CALL_PICTURES_MAX, Pictures
 from trunkline.execution.pictures.scaling import BYTES_MAX, PIXELS_MAX, SIDE_PX_MAX, scaled
 from trunkline.execution.tools.base import Image
@@ -107,3 +109,27 @@ async def test_only_the_newest_are_loaded_and_older_ones_left_out_in_steps(
     kept = [Picture(media_type="image/png", path=path) for path in paths]
     assert list(await pictures.load(said(*kept))) == paths[:9:-1]
     assert len(await pictures.load(said(*kept[:-1]))) == CALL_PICTURES_MAX
+
+
+def test_a_copy_gets_pictures_and_nothing_that_only_looks_like_one(tmp_path: Path) -> None:
+    source, target, secret = tmp_path / "s1", tmp_path / "s2", tmp_path / "token"
+    folder = source / "pictures"
+    folder.mkdir(parents=True)
+    target.mkdir()
+    secret.write_bytes(b"the token")
+    name = hashlib.sha256(b"a picture").hexdigest()
+    (folder / name).write_bytes(b"a picture")
+    (folder / hashlib.sha256(b"the token").hexdigest()).symlink_to(secret)
+    (folder / ("a" * 64)).write_bytes(b"something else")
+    (folder / "notes.txt").symlink_to(secret)
+    os.mkfifo(folder / ("b" * 64))
+    copy_pictures(source, target)
+    assert [one.name for one in (target / "pictures").iterdir()] == [name]
+
+
+def test_a_folder_of_pictures_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    for name in ("s1", "s2", "elsewhere"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "s1" / "pictures").symlink_to(tmp_path / "elsewhere")
+    copy_pictures(tmp_path / "s1", tmp_path / "s2")
+    assert list((tmp_path / "s2").iterdir()) == []
