@@ -253,7 +253,7 @@ async def test_who_is_rebuilt_is_as_careful_as_before(daemon: Daemon, model: Mod
     await daemon.drop()
     tear(daemon)
     fetched = {"id": "c1", "name": "web_fetch", "arguments": {"url": "https://example.org"}}
-    log: list[Any] = [LOG[0], {**LOG[1], "tool_calls": [fetched]}, *LOG[2:4]]
+    log = [LOG[0], {**LOG[1], "tool_calls": [fetched]}, *LOG[2:4]]
     daemon.answers["get_conversation"] = lambda _: {"messages": log}
     await daemon.start(agent_config={"confirm": "dangerous"})
     turn = daemon.say("keep it", history=HISTORY)
