@@ -1,5 +1,5 @@
-"""opencode keeps what every runtime promises. How turns and processes end is the ACP client's doing,
-and Copilot's suite has shown that."""
+"""opencode keeps what every runtime promises. How turns and processes end is the ACP client's
+doing, and Copilot's suite has shown that."""
 
 import pytest
 
