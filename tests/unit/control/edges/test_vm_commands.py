@@ -64,11 +64,16 @@ def test_every_command_is_tried_here() -> None:
     assert tried == set(get_args(Command))
 
 
-def test_what_is_said_to_a_turn_names_it() -> None:
-    assert _sent(Steer(SESSION, "m-1", "t-1", "faster", {"a": 1})) == {
+def test_a_message_to_a_running_turn_names_both() -> None:
+    assert _sent(Steer(SESSION, "message-2", "turn-1", "faster", {"a": 1})) == {
         "type": "steer",
         "session_id": SESSION,
-        "data": {"message_id": "m-1", "steers": "t-1", "message": "faster", "metadata": {"a": 1}},
+        "data": {
+            "message_id": "message-2",
+            "steers": "turn-1",
+            "message": "faster",
+            "metadata": {"a": 1},
+        },
     }
 
 

@@ -70,7 +70,7 @@ async def test_after_a_kill_in_the_middle_the_conversation_goes_on_from_its_last
     model.script(
         Turn(text="one"),
         Turn(text="Working.", tool_calls=[early]),
-        Turn(tool_calls=[slow, quick]),
+        Turn(tool_calls=[quick, slow]),
         Turn(text="I see."),
     )
     async with program(daemon) as process:
