@@ -202,7 +202,7 @@ def tear(daemon: Daemon) -> None:
         os.truncate(path, path.stat().st_size // 2)
 
 
-LOG = [
+LOG: list[Json] = [
     {"role": "user", "content": "look", "turn_id": "turn-1"},
     {
         "role": "assistant",
