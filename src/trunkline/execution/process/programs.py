@@ -27,6 +27,9 @@ COMMAND_OUTPUT_BYTES_MAX = (
 COMMAND_WATCH_S = 1.0  # between two looks at what a command uses
 COMMAND_DRAIN_S = 0.5  # for output of a command that has ended, if something still holds the pipe
 
+ENDING_ROUNDS_MAX = 200
+ENDING_PAUSE_S = 0.01
+
 _CHUNK_BYTES = 64 * 1024
 
 
@@ -145,6 +148,13 @@ class Children:
             return False
         return family.end_strays({one.pid for one in self._started})
 
+    async def end_all_adopted(self) -> None:
+        """Until there are none, or none can be got hold of: what dies leaves others to us."""
+        for _ in range(ENDING_ROUNDS_MAX):
+            if not self.end_adopted():
+                return
+            await asyncio.sleep(ENDING_PAUSE_S)
+
 
 children = Children()
 """Of this process."""
@@ -217,6 +227,8 @@ async def run_process(
         finally:
             kill_group(process.pid)
             await process.wait()
+            if isinstance(process, _Awaited) and process.ended_for:
+                await children.end_all_adopted()
             children.reap_orphans()
         # The pipe is at its end now, unless a program that escaped its session holds it open.
         await asyncio.wait({pump}, timeout=COMMAND_DRAIN_S)

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 import pytest_asyncio
 
@@ -21,9 +22,11 @@ from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
 from trunkline.execution.fence import probe, words
 from trunkline.execution.fence.machine import Fence
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.home import Home
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
+from trunkline.execution.session import ipc
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process import Patience, SessionProcess
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
@@ -101,6 +104,7 @@ NOT_COVERED = {
 
 SESSIONS: dict[str, dict[str, object]] = {
     "s-1": {},
+    "s-few": {},
     "s-off": {"network": "off"},
     "s-list": {"network": "list", "network_hosts": ["127.0.0.1"]},
 }
@@ -181,8 +185,14 @@ async def manager(
     sockets = SocketFolder(home.run)
     semigraph = partial(SemiGraphAdapter, spawner.spawn, sockets, Patience(ready_s=60.0))
     fence = Fence(home, "require", FOUND, hidden=[place / "data"], env=env)
+
+    def profile(start: ipc.Start) -> Profile | None:
+        made = fence.profile(start)
+        few = made is not None and start.session_id == "s-few"
+        return msgspec.structs.replace(made, processes=4) if made and few else made
+
     made = SessionManager(
-        line, home, {"semigraph": semigraph}, sessions_max=5, clock=time.time, fence=fence.profile
+        line, home, {"semigraph": semigraph}, sessions_max=5, clock=time.time, fence=profile
     )
     await fence.proxy.open()
     for session_id, config in SESSIONS.items():
@@ -308,6 +318,18 @@ async def test_commands_reach_the_network_that_their_session_has(line: Recording
     assert "403" in await ran(line, other, "s-list")
     assert "not permitted" in await ran(line, direct, "s-off")
     server.close()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.usefixtures("manager")
+async def test_a_command_with_too_many_processes_is_ended_with_those_that_left_it(
+    place: Path, line: RecordingLine
+) -> None:
+    one = "setsid sh -c 'echo $$ >> many; exec sleep 600' &"
+    assert "more than 4 processes at once" in await ran(line, f"{one * 6} sleep 600", "s-few")
+    pids = (place / "home" / "workspace" / "many").read_text().split()
+    assert len(pids) == 6
+    await until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
 
 
 @pytest.mark.asyncio(loop_scope="module")

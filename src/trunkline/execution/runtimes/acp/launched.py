@@ -21,8 +21,6 @@ from trunkline.execution.process.programs import children
 ERROR_LINES_KEPT = 8
 ERROR_LINE_CHARS_MAX = 300
 STOP_S = 1.0  # between the end of its input and its own
-_ORPHAN_ROUNDS_MAX = 20
-_ORPHANS_PAUSE_S = 0.01
 DRAIN_S = 0.5  # for what it wrote before its end
 
 
@@ -89,10 +87,7 @@ class Launched:
         self.kill()
         await self.wait()
         children.reap_orphans()
-        for _ in range(_ORPHAN_ROUNDS_MAX):  # what it left in kernel sessions of their own
-            if not children.end_adopted():
-                break
-            await asyncio.sleep(_ORPHANS_PAUSE_S)
+        await children.end_all_adopted()  # what it left in kernel sessions of their own
         code = self._process.returncode or 0
         how = f"signal {_signal(-code)}" if code < 0 else f"exit code {code}"
         said = "\n".join(self._errors)
