@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -65,6 +66,10 @@ async def deployed(tmp_path: Path) -> AsyncIterator[Deployed]:
             "CONTROL_PLANE_WS": control.url,
             "TRUNKLINE_NODE_HOME": str(tmp_path / "home"),
         }
+        # Where a fenced session may read it.
+        workspace = tmp_path / "home" / "workspace"
+        workspace.mkdir(parents=True, mode=0o700)
+        shutil.copy(odd_server.__file__, workspace / "odd_server.py")
         daemon = Program(tmp_path / "home")
         await daemon.run(sys.executable, "-m", "trunkline.execution.main", env=env)
         try:
@@ -85,7 +90,7 @@ SERVERS = [
     {
         "id": "srv-2",
         "name": "here",
-        "endpoint": shlex.join([sys.executable, odd_server.__file__]),
+        "endpoint": shlex.join([sys.executable, "odd_server.py"]),
         "transport": "stdio",
         "available_tools": [],
     },

@@ -214,7 +214,7 @@ async def test_a_person_at_a_terminal_chats_allows_and_cancels(desk: Desk) -> No
             tool_input={"command": f"echo {'x' * 500}\necho \u202e && rm -r ."},
         )
         await screen.until("echo \\u202e && rm -r .")  # to its last character
-        await screen.until("allow shell? [y/N/always]")
+        await screen.until("allow shell? [y/N/session, or n and why]")
         screen.type("y\n")
         await screen.until("allowed")
         await desk.vm.text(session_id, "the answer")

@@ -11,7 +11,7 @@ import msgspec
 
 from trunkline import limits
 from trunkline.execution.json_object import Json
-from trunkline.execution.llm import estimate
+from trunkline.execution.llm import estimate, tokens
 from trunkline.execution.llm.base import Reply, Text, Thinking, ToolCall, Usage
 from trunkline.execution.llm.errors import Service, too_long
 from trunkline.execution.texts import readable
@@ -31,6 +31,7 @@ class ReplyBuilder:
         self._service = service
         self._model = model
         self._chars = 0
+        self._tokens = 0.0
         self._text: list[str] = []
         self._calls: list[CallParts] = []
         self._text_joiner, self._thinking_joiner = _Joiner(), _Joiner()
@@ -45,9 +46,7 @@ class ReplyBuilder:
 
     def so_far(self) -> Usage:
         """What the call has taken, should it break off here."""
-        told = self.usage
-        out = max(told.tokens_out, estimate.tokens_out(self._chars))
-        return msgspec.structs.replace(told, tokens_out=out)
+        return estimate.spoken(self.usage, self._tokens)
 
     @property
     def said(self) -> bool:
@@ -81,6 +80,7 @@ class ReplyBuilder:
         if not isinstance(piece, str):
             return ""
         self._chars += len(piece)
+        self._tokens += tokens.of_text(piece)
         if self._chars > MODEL_REPLY_CHARS_MAX:
             raise too_long(self._service)
         return piece

@@ -17,7 +17,7 @@ from trunkline import limits
 from trunkline.execution.backoff import Backoff
 from trunkline.execution.errors import ModelError
 from trunkline.execution.line import ControlPlane
-from trunkline.execution.llm import estimate
+from trunkline.execution.llm import estimate, tokens
 from trunkline.execution.llm.anthropic_provider import AnthropicProvider
 from trunkline.execution.llm.base import (
     BaseLLMProvider,
@@ -204,7 +204,7 @@ class Router:
             news_s=self._news_s,
         )
         is_whole = is_free = False
-        chars = 0
+        said = 0.0  # tokens, about
         stream = self._provider(route).stream(asked)
         try:
             async with contextlib.aclosing(stream) as pieces:
@@ -217,7 +217,7 @@ class Router:
                         spent = piece
                         continue
                     if isinstance(piece, Text | Thinking):
-                        chars += len(piece.text)
+                        said += tokens.of_text(piece.text)
                     elif isinstance(piece, Reply):
                         is_whole = True
                         piece = msgspec.structs.replace(piece, latency_ms=self._since_ms(started))
@@ -229,7 +229,7 @@ class Router:
         finally:
             patience.close()
             if not is_whole and not is_free:  # closed, or broken off: it has its price all the same
-                spent = estimate.completed(spent, asked, chars)
+                spent = estimate.completed(spent, asked, said)
                 self._report(call, route.model, spent, self._since_ms(started))
 
     def _since_ms(self, started: float) -> int:

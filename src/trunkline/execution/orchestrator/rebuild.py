@@ -7,7 +7,7 @@ not know the request or is away, that history is what there is.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Annotated, Any, Literal
 
@@ -71,6 +71,7 @@ class Rebuild:
             return None
         found = await self.whole(messages, state.get("turn_id", ""), history, but)
         if found is not None:
+            self._context.permits.outside.update(dict.fromkeys(self._brought(found)))
             why = "A part of this session's memory was lost on its machine: it was rebuilt."
             self._context.emit("thinking", stage="memory", content=why)
             await noted(self._context, self.note_missing(found))
@@ -97,6 +98,13 @@ class Rebuild:
             by="the log" if said is not None else "the message's history",
         )
         return found
+
+    def _brought(self, messages: Sequence[Message]) -> Iterator[str]:
+        """What has brought in something that did not come from the session's user."""
+        for name in (call["name"] for one in messages for call in one.get("tool_calls", [])):
+            tool = self._context.tool(name)
+            if name.startswith("mcp__") or (tool is not None and tool.brings):
+                yield name
 
     async def note_missing(self, messages: Sequence[Message]) -> None:
         """Writes to `conversation.md` what was said behind the last thing that it has."""

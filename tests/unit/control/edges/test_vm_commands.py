@@ -16,6 +16,7 @@ from trunkline.wire.commands import (
     Query,
     Say,
     Start,
+    Steer,
     Stop,
 )
 from trunkline.wire.semibot import deployed
@@ -59,8 +60,21 @@ def test_a_command_is_the_documents_message(name: str) -> None:
 
 
 def test_every_command_is_tried_here() -> None:
-    tried = {type(command) for command in DOCUMENTED.values()} | {Answer, Forward, Query}
+    tried = {type(command) for command in DOCUMENTED.values()} | {Answer, Forward, Query, Steer}
     assert tried == set(get_args(Command))
+
+
+def test_a_message_to_a_running_turn_names_both() -> None:
+    assert _sent(Steer(SESSION, "message-2", "turn-1", "faster", {"a": 1})) == {
+        "type": "steer",
+        "session_id": SESSION,
+        "data": {
+            "message_id": "message-2",
+            "steers": "turn-1",
+            "message": "faster",
+            "metadata": {"a": 1},
+        },
+    }
 
 
 def test_a_question_to_the_machine_has_an_id_to_be_answered_by() -> None:

@@ -149,10 +149,10 @@ async def test_an_answer_that_breaks_off_is_an_error_and_is_not_said_twice(
     assert text_of(said)[0] == "one"
     assert len(server.requests) == 1
     # Anthropic tells at the start what the question took; OpenAI says nothing before the end, so
-    # that it is estimated: "Be kind." and "Hi" are ten characters.
+    # that it is estimated: "Be kind." and "Hi" are ten characters, and one message.
     [(model, _, usage)] = session.reports
     assert model == MODELS[provider]
-    assert usage.tokens_in == (11 if provider == "anthropic" else 2)
+    assert usage.tokens_in == (11 if provider == "anthropic" else 8)
     assert 1 <= usage.tokens_out <= 7
 
 

@@ -21,7 +21,7 @@ async def test_a_model_that_does_not_begin_is_given_up_after_the_time_that_is_se
     assert "did not begin to answer within 0.05 s (first_byte_timeout_seconds)" in failed.message
     assert text_of(said) == []
     await server.requests[0].disconnected.wait()
-    assert [usage for _, _, usage in session.reports] == [Usage(tokens_in=2)] * 4
+    assert [usage for _, _, usage in session.reports] == [Usage(tokens_in=8)] * 4
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -126,7 +126,7 @@ async def test_closing_a_stream_ends_its_request_at_once(
     await stream.aclose()
     await server.requests[0].disconnected.wait()
     # Anthropic tells at the start what the question took; OpenAI says nothing before the end.
-    tokens_in = 11 if provider == "anthropic" else 2
+    tokens_in = 11 if provider == "anthropic" else 8
     used = Usage(tokens_in=tokens_in, tokens_out=2)
     assert [(model, usage) for model, _, usage in session.reports] == [(MODELS[provider], used)]
 
@@ -144,7 +144,7 @@ async def test_a_cancelled_turn_ends_its_request_even_before_the_answer_begins(
         await asking
     await server.requests[0].disconnected.wait()
     [(model, _, usage)] = session.reports
-    assert (model, usage) == (MODELS[provider], Usage(tokens_in=2))
+    assert (model, usage) == (MODELS[provider], Usage(tokens_in=8))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -41,7 +41,8 @@ async def test_a_turn_ends_with_the_answer_after_what_it_took(hosted: Hosted) ->
     assert (usage["calls"], usage["tokens_in"], usage["tokens_out"]) == (2, 10, 3)
     assert usage["cost_usd"] == 0.75
     await hosted.settled()
-    assert hosted.reported("usage_report") == [{"model": "m-1", "tokens_in": 10, "tokens_out": 3}]
+    used = {"model": "m-1", "tokens_in": 10, "tokens_out": 3, "cost_usd": 0.75}
+    assert hosted.reported("usage_report") == [used]
 
 
 async def test_turns_run_one_at_a_time_in_the_order_of_their_messages(hosted: Hosted) -> None:
