@@ -3,13 +3,14 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import psutil
 import pytest
 import pytest_asyncio
 
 from tests.support.control import running
 from tests.support.eventually import until
 from tests.support.model_server import Gate, ModelServer, Turn
-from tests.support.node import World, is_alive
+from tests.support.node import World
 from tests.support.small_model import SmallModel, is_summary
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -59,7 +60,7 @@ async def test_a_process_that_is_killed_while_it_shortens_leaves_everything(worl
         await gate.reached.wait()
         [process] = [one for one in world.node.session_processes() if one.pid not in before]
         process.kill()
-        await until(lambda: not is_alive(process))
+        await until(lambda: not psutil.pid_exists(process.pid))
         end = await talk.ask("And now?")
         assert end["type"] == "execution_complete", end
         said = [text[:10] for role, text in world.model.requests[-1].said if role == "user"]
