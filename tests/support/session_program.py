@@ -30,6 +30,7 @@ class Program:
         self._config: Json = {}
         self._turn: str | None = None
         self._asked: dict[str, str] = {}
+        self._is_working = False
 
     async def run(self) -> int:
         while line := await self._line():
@@ -38,7 +39,7 @@ class Program:
                 case ipc.Start():
                     self._opened(message)
                 case ipc.Ping():
-                    self._send(ipc.Pong())
+                    self._send(ipc.Pong(working=self._is_working))
                 case ipc.Stop():
                     self._turn = None
                     self._event(type="stopped", reason=message.reason)
@@ -122,6 +123,9 @@ class Program:
                 self._later = asyncio.create_task(self._wait_for(Path(rest)))
             case "wait":
                 self._event(type="thinking", content="waiting")
+            case "work" | "idle":
+                self._is_working = word == "work"
+                self._end(content=word)
             case "who":
                 self._end(content=json.dumps(self._about()))
             case _:

@@ -87,6 +87,7 @@ class OpenSession:
                 env=env,
             )
             opened.push_async_callback(_in_time, toolbox.close)
+            link.is_working = lambda: toolbox.is_working
             pictures = Pictures(folder, env)
             router = Router(
                 start.api_keys, start.llm_config, link, sleep=sleep, env=env, pictures=pictures

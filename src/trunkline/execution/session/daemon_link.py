@@ -33,6 +33,8 @@ class DaemonLink:
         self._is_gone = False
         self.on_progress: Callable[[str], None] = lambda message: None
         """News of a request that takes long."""
+        self.is_working: Callable[[], bool] = lambda: False
+        """Whether something runs between turns."""
 
     async def messages(self) -> AsyncGenerator[ipc.Down, None]:
         """What the daemon wants, until it is gone. Answers to requests go to those who asked."""
@@ -50,7 +52,7 @@ class DaemonLink:
                         if message.id in self._pending:
                             self.on_progress(message.message)
                     case ipc.Ping():
-                        self._send(ipc.Pong())
+                        self._send(ipc.Pong(working=self.is_working()))
                     case _:
                         yield message
         finally:

@@ -188,7 +188,9 @@ class Error(_Up, tag="error"):
 
 
 class Pong(_Up, tag="pong"):
-    pass
+    """`working`: commands that it has put into the background run, so it is not to rest."""
+
+    working: bool = False
 
 
 Down = (

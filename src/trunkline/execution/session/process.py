@@ -68,6 +68,7 @@ class SessionProcess(RuntimeAdapter):
         self._closed = asyncio.Event()
         self._watching: asyncio.Task[None] | None = None
         self._unanswered = 0
+        self._is_working = False
         self._why: Failure | None = None
         """What it said of itself before it ended, or why we ended it."""
         self._oom_kills = family.oom_kills()
@@ -81,6 +82,10 @@ class SessionProcess(RuntimeAdapter):
         """Whether it can take messages; one without a socket cannot, though its end is not told
         yet."""
         return self._is_up() and not self._closed.is_set()
+
+    @property
+    def is_working(self) -> bool:
+        return self._is_working and self.alive
 
     async def start(self, config: ipc.Start) -> ipc.Ready:
         """From nothing to `ready`. Raises StartFailed, and then nothing is left of it."""
@@ -145,7 +150,7 @@ class SessionProcess(RuntimeAdapter):
     def on_line(self, line: bytes) -> None:
         message = ipc.decode_up(line)
         if isinstance(message, ipc.Pong):
-            self._unanswered = 0
+            self._unanswered, self._is_working = 0, message.working
         elif isinstance(message, ipc.Ready):
             if not self._ready.done():
                 self._ready.set_result(message)

@@ -15,6 +15,11 @@ class RuntimeAdapter(ABC):
     def alive(self) -> bool:
         """Whether it can take messages."""
 
+    @property
+    def is_working(self) -> bool:
+        """Whether something of it runs that outlives a turn."""
+        return False
+
     @abstractmethod
     async def start(self, config: ipc.Start) -> ipc.Ready:
         """Brings it up. Raises StartFailed, and then nothing is left of it."""

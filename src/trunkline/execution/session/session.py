@@ -151,10 +151,11 @@ class Session:
 
     @property
     def _is_busy(self) -> bool:
-        return bool(self.turns.open) or not self._inbox.empty()
+        return bool(self.turns.open) or not self._inbox.empty() or self.adapter.is_working
 
     def idle_s(self) -> float:
-        """For how long nothing has happened; zero while a turn is open or a message waits."""
+        """For how long nothing has happened; zero while a turn is open, a message
+        waits, or a command runs in the background."""
         return 0.0 if self._is_busy else self._monotonic() - self._active_at
 
     @property

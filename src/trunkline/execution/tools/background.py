@@ -137,6 +137,10 @@ class Background:
             raise
         return started
 
+    @property
+    def is_running(self) -> bool:
+        return any(one.is_running for one in self._commands.values())
+
     def get(self, command_id: str) -> BackgroundCommand:
         found = self._commands.get(command_id)
         if found is None:

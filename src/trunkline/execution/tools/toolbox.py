@@ -64,6 +64,11 @@ class Toolbox:
         """Before a turn: gives MCP servers that are still starting a moment."""
         await self._catalog.settle()
 
+    @property
+    def is_working(self) -> bool:
+        """Whether a command runs in the background."""
+        return self._background.is_running
+
     async def close(self) -> None:
         await asyncio.gather(self._background.close(), self._catalog.close())
 

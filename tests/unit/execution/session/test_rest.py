@@ -49,6 +49,28 @@ async def test_a_session_in_a_turn_does_not_rest(
     assert (await line.end_of("s-1", "t-1"))["content"] == "confirmed: True"
 
 
+async def test_a_session_whose_commands_run_in_the_background_does_not_rest(
+    make_manager: MakeManager, line: RecordingLine, spawner: Spawner
+) -> None:
+    clock = Clock()
+    manager = make_manager(monotonic=clock)
+    await manager.start_session(start("s-1"))
+    session = manager.active_sessions["s-1"]
+    before = await about(line, "s-1", "t-0")
+    line.say("s-1", "work", "t-1")
+    await line.end_of("s-1", "t-1")
+    await until(lambda: session.adapter.is_working)
+    clock.now += 10 * SESSION_IDLE_S
+    manager.rest_idle()
+    assert (await about(line, "s-1", "t-2"))["pid"] == before["pid"]
+    line.say("s-1", "idle", "t-3")
+    await line.end_of("s-1", "t-3")
+    await until(lambda: not session.adapter.is_working)
+    clock.now += 10 * SESSION_IDLE_S
+    manager.rest_idle()
+    await processes(spawner, 0)
+
+
 async def test_a_session_that_was_idle_for_a_while_makes_room_for_another(
     make_manager: MakeManager, line: RecordingLine, spawner: Spawner
 ) -> None:
