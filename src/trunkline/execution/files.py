@@ -9,7 +9,7 @@ process, which is the death that happens daily. After a power cut a file may be 
 skip what is torn, and the control plane holds a snapshot.
 """
 
-# ruff: noqa: PTH105, PTH108, PTH118, PTH119, PTH123
+# ruff: noqa: PTH105, PTH108, PTH118, PTH119
 
 import asyncio
 import errno
@@ -113,25 +113,39 @@ def append(path: Path | str, data: bytes | str, bytes_max: int | None = None) ->
     return True
 
 
-def read_head(path: Path | str, bytes_max: int) -> tuple[bytes, bool]:
-    """The first bytes of a file, none when it is missing; and whether that is all of it."""
+def read_head(
+    path: Path | str, bytes_max: int, *, follows_links: bool = False
+) -> tuple[bytes, bool]:
+    """The first bytes of a file, none when it is missing; and whether that is all of it. A link in
+    its place is no file of ours: what runs in a session may have put it there."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=None if follows_links else _without_links) as file:
             data = file.read(bytes_max + 1)
-    except FileNotFoundError:
-        return b"", True
+    except OSError as error:
+        return _missing(error)
     return data[:bytes_max], len(data) <= bytes_max
 
 
 def read_tail(path: Path, bytes_max: int) -> tuple[bytes, bool]:
-    """The last bytes of a file, none when it is missing; and whether that is all of it."""
+    """The last bytes of a file, as `read_head` has the first."""
     try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - bytes_max))
+        with open(path, "rb", opener=_without_links) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > bytes_max:
+                file.seek(size - bytes_max)
             return file.read(bytes_max), size <= bytes_max
-    except FileNotFoundError:
+    except OSError as error:
+        return _missing(error)
+
+
+def _without_links(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _missing(error: OSError) -> tuple[bytes, bool]:
+    if error.errno in (errno.ENOENT, errno.ELOOP):
         return b"", True
+    raise error
 
 
 def sweep(folder: Path) -> None:

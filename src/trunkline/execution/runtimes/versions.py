@@ -46,7 +46,7 @@ def of_package(path: str) -> Said | None:
     if "node_modules" not in program.parts:
         return None
     for folder in program.parents[:_PACKAGE_LEVELS]:
-        raw, _ = read_head(folder / "package.json", _PACKAGE_BYTES_MAX)
+        raw, _ = read_head(folder / "package.json", _PACKAGE_BYTES_MAX, follows_links=True)
         if raw:
             try:
                 return Said(_plain(msgspec.json.decode(raw, type=_Package).version))

@@ -89,7 +89,7 @@ def _checked(path: Path) -> Json:
 
 def _read(path: Path) -> Json:
     try:
-        data, is_whole = read_head(path, WIRE_AGENT_FILE_BYTES_MAX)
+        data, is_whole = read_head(path, WIRE_AGENT_FILE_BYTES_MAX, follows_links=True)
         if not data or not is_whole:
             raise SettingsError(f"the agent's file is missing, empty or too large: {path}")
         if path.suffix == ".toml":
