@@ -139,7 +139,7 @@ def read_tail(path: Path, bytes_max: int) -> tuple[bytes, bool]:
 
 
 def _without_links(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    return os.open(path, flags | os.O_NOFOLLOW)
 
 
 def _missing(error: OSError) -> tuple[bytes, bool]:
