@@ -135,7 +135,7 @@ async def permitted(
         ipc.UserMessageData(message="go", turn_id="t"),
         settings=Settings().changed(dict(settings))[0],
         permits=Permits(rules),
-        workspace=Path("/work"),
+        workspace=Path("/place"),
         send=asked.append,
         control=_Nobody(),  # type: ignore[arg-type]
         clock=lambda: 0.0,
@@ -174,7 +174,7 @@ async def test_a_program_of_others_is_held_to_the_same_rules() -> None:
 
 
 async def test_the_modes_hold_for_a_program_of_others() -> None:
-    edit = {"file_path": "/work/a.py"}
+    edit = {"file_path": "/place/a.py"}
     planned, _ = await permitted([], "Edit", edit, permission_mode="plan")
     assert planned is not None
     assert not planned.allowed

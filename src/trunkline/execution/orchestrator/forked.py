@@ -8,17 +8,15 @@ was said, every tool call and every result. Called by `session`, once, before th
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
 
-import msgspec
 import structlog
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
 from trunkline.execution.files import write_atomic
-from trunkline.execution.json_object import Json
-from trunkline.execution.llm.base import Message, ToolCall
+from trunkline.execution.llm.base import Message
 from trunkline.execution.memory.local_memory import LocalShortTermMemory, Section, render
+from trunkline.execution.orchestrator.from_log import messages_of, said_in
 from trunkline.execution.orchestrator.graph import AgentGraph
 from trunkline.execution.orchestrator.state import new_turn
 from trunkline.execution.session import ipc
@@ -27,22 +25,6 @@ _log = structlog.get_logger(__name__)
 
 MARK = "forked"
 """The file that says that this was done."""
-
-
-class _Call(msgspec.Struct):
-    id: str
-    name: str
-    arguments: Json = {}
-
-
-class _Entry(msgspec.Struct):
-    role: Literal["user", "assistant", "tool"]
-    content: str = ""
-    turn_id: str | None = None
-    steers: str | None = None
-    tool_calls: list[_Call] = []
-    tool_call_id: str = ""
-    is_error: bool = False
 
 
 async def begin(
@@ -59,7 +41,7 @@ async def begin(
     messages = upto(state.values.get("messages", []), fork.turn_id)
     how = "its checkpoint"
     if messages is None:
-        messages, how = remembered(fork.history), "the log"
+        messages, how = messages_of(said_in(fork.history)), "the log"
     begun = {**new_turn("", []), "messages": Overwrite(messages)}
     await graph.aupdate_state(config, begun, as_node="respond")
     await memory.restore({"conversation": _as_text(messages)})
@@ -75,31 +57,6 @@ def upto(messages: Sequence[Message], turn_id: str) -> list[Message] | None:
             end = next((one for one in starts if one > index), len(messages))
             return list(messages[:end])
     return None
-
-
-def remembered(history: Sequence[Json]) -> list[Message]:
-    """As the control plane tells it; entries of another shape are passed over."""
-    found: list[Message] = []
-    for one in history:
-        try:
-            entry = msgspec.convert(one, _Entry)
-        except msgspec.ValidationError as error:
-            _log.warning("a remembered message is left out", reason=str(error))
-            continue
-        message = Message(role=entry.role, content=entry.content)
-        if entry.role == "user" and entry.steers:
-            message["steers"] = entry.steers
-        elif entry.role == "user" and entry.turn_id:
-            message["turn_id"] = entry.turn_id
-        if entry.tool_calls:
-            message["tool_calls"] = [
-                ToolCall(id=call.id, name=call.name, arguments=call.arguments)
-                for call in entry.tool_calls
-            ]
-        if entry.role == "tool":
-            message["tool_call_id"], message["is_error"] = entry.tool_call_id, entry.is_error
-        found.append(message)
-    return found
 
 
 def _as_text(messages: Sequence[Message]) -> str:

@@ -9,18 +9,17 @@ not know the request or is away, that history is what there is.
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 import structlog
-from msgspec import Meta
 
-from trunkline import limits
 from trunkline.execution.errors import NO_SUCH_METHOD, RequestFailed
 from trunkline.execution.json_object import Json
-from trunkline.execution.llm.base import Message, ToolCall
+from trunkline.execution.llm.base import Message
 from trunkline.execution.orchestrator.context import Context
-from trunkline.execution.orchestrator.history import from_wire, newest_question, unanswered
+from trunkline.execution.orchestrator.from_log import Said, messages_of
+from trunkline.execution.orchestrator.history import from_wire, newest_question
 from trunkline.execution.orchestrator.notes import noted
 
 _log = structlog.get_logger(__name__)
@@ -28,25 +27,6 @@ _log = structlog.get_logger(__name__)
 WAIT_S = 10.0
 _BESIDE: tuple[Literal["summary", "note", "pictures"], ...] = ("summary", "note", "pictures")
 """What the log does not have of a person's message."""
-NO_RESULT = "not finished: no result of this call was seen"
-
-
-class Call(msgspec.Struct):
-    id: Annotated[str, Meta(max_length=limits.ID_CHARS_MAX)]
-    name: str
-    arguments: dict[str, Any] = {}
-
-
-class Said(msgspec.Struct):
-    """One message; comes from outside."""
-
-    role: str
-    content: str = ""
-    turn_id: str | None = None
-    steers: str | None = None
-    tool_calls: list[Call] = []
-    tool_call_id: str = ""
-    is_error: bool = False
 
 
 class _Conversation(msgspec.Struct):
@@ -151,7 +131,7 @@ def is_unknown(messages: Sequence[Message], history: Sequence[Json]) -> bool:
 
 def joined(messages: Sequence[Message], turn_id: str, said: Sequence[Said]) -> list[Message]:
     """What is here up to the turn from which on the log was asked, then what the log has."""
-    theirs = _messages(said)
+    theirs = messages_of(said)
     if not messages or not any(one.turn_id == turn_id for one in said):
         return theirs if len(theirs) > len(messages) else list(messages)
     start = newest_question(messages)
@@ -173,36 +153,3 @@ def _with_history(messages: Sequence[Message], history: Sequence[Message]) -> li
         0,
     )
     return [*messages, *history[behind:]]
-
-
-def _messages(said: Sequence[Said]) -> list[Message]:
-    found: list[Message] = []
-    for one in said:
-        if one.role == "user" or (one.role == "assistant" and (found or one.tool_calls)):
-            found += _unfinished(found)
-            message = Message(
-                role="user" if one.role == "user" else "assistant", content=one.content
-            )
-            if one.role == "user" and one.steers:
-                message["steers"] = one.steers
-            elif one.role == "user" and one.turn_id:
-                message["turn_id"] = one.turn_id
-            if one.tool_calls:
-                message["tool_calls"] = [
-                    ToolCall(id=call.id, name=call.name, arguments=call.arguments)
-                    for call in one.tool_calls
-                ]
-            found.append(message)
-        elif one.role == "tool" and found:
-            result = Message(role="tool", content=one.content, tool_call_id=one.tool_call_id)
-            if one.is_error:
-                result["is_error"] = True
-            found.append(result)
-    return [*found, *_unfinished(found)]
-
-
-def _unfinished(messages: Sequence[Message]) -> list[Message]:
-    return [
-        Message(role="tool", content=NO_RESULT, tool_call_id=call["id"], is_error=True)
-        for call in unanswered(messages)
-    ]

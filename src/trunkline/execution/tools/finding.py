@@ -36,12 +36,8 @@ _FOLDER: Json = {
 }
 
 
-class ListFiles(Tool):
-    name = "list_files"
-    description = "Lists a folder of the workspace or of a skill; folders end in a slash."
-    parameters = object_schema(
-        {"path": _FOLDER, "recursive": {"type": "boolean"}},
-    )
+class _OfFolder(Tool):
+    """What looks into one folder, the workspace unless `path` names another."""
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
@@ -49,10 +45,22 @@ class ListFiles(Tool):
     def touches(self, arguments: Json) -> Touches:
         return Touches(reads=self._paths.touched(arguments.get("path", ".")))
 
-    async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
+    def _folder(self, arguments: Json) -> Path:
         folder = self._paths.readable(arguments.get("path", "."))
         if not folder.is_dir():
             raise ToolError(f"there is no folder {self._paths.shown(folder)}")
+        return folder
+
+
+class ListFiles(_OfFolder):
+    name = "list_files"
+    description = "Lists a folder of the workspace or of a skill; folders end in a slash."
+    parameters = object_schema(
+        {"path": _FOLDER, "recursive": {"type": "boolean"}},
+    )
+
+    async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
+        folder = self._folder(arguments)
         found, more = await asyncio.to_thread(_listed, folder, arguments.get("recursive", False))
         text = "\n".join(found) or "(the folder is empty)"
         if more:
@@ -102,7 +110,7 @@ def _size(entry: os.DirEntry[str]) -> int:
         return 0
 
 
-class Glob(Tool):
+class Glob(_OfFolder):
     name = "glob"
     description = (
         "Finds files by their path: * stands for any part of a name, ** for any folders, ? for one "
@@ -114,16 +122,8 @@ class Glob(Tool):
         required=["pattern"],
     )
 
-    def __init__(self, paths: Paths) -> None:
-        self._paths = paths
-
-    def touches(self, arguments: Json) -> Touches:
-        return Touches(reads=self._paths.touched(arguments.get("path", ".")))
-
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
-        folder = self._paths.readable(arguments.get("path", "."))
-        if not folder.is_dir():
-            raise ToolError(f"there is no folder {self._paths.shown(folder)}")
+        folder = self._folder(arguments)
         wanted = glob_parts(arguments["pattern"])
         found, more = await asyncio.to_thread(_matching, folder, wanted)
         prefix = "" if (shown := self._paths.shown(folder)) == "." else f"{shown}/"

@@ -3,7 +3,8 @@
 import pytest
 
 from trunkline.execution.llm.base import Message
-from trunkline.execution.orchestrator.forked import remembered, upto
+from trunkline.execution.orchestrator.forked import upto
+from trunkline.execution.orchestrator.from_log import messages_of, said_in
 
 SHORTENED: list[Message] = [
     {"role": "user", "content": "two", "turn_id": "t2", "summary": "one was said"},
@@ -30,6 +31,6 @@ def test_turns_of_the_log_can_be_told_apart_in_the_copy() -> None:
         {"role": "robot", "content": "?"},
         {"role": "user", "content": "two", "turn_id": "t2"},
     ]
-    copied = remembered(log)
+    copied = messages_of(said_in(log))
     assert [one["content"] for one in upto(copied, "t1") or []] == ["one", "1", "left"]
     assert upto(copied, "t2") == copied

@@ -16,7 +16,8 @@ from tests.support.small_model import is_summary
 from tests.unit.execution.orchestrator.daemon import Daemon
 from trunkline.execution.checkpoint.reserve import RESERVE_BYTES
 from trunkline.execution.llm.base import Message, ToolCall
-from trunkline.execution.orchestrator.rebuild import Call, Said, joined
+from trunkline.execution.orchestrator.from_log import Call, Said
+from trunkline.execution.orchestrator.rebuild import joined
 from trunkline.execution.session import ipc
 
 Json = dict[str, Any]
