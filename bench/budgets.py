@@ -15,8 +15,20 @@ FANOUT_RATIO_TO_NCHAN_MIN = 8.0
 WIRE_RATIO_TO_SEMIBOT_MAX = 2.0
 # A fast model makes a token every 5 to 10 ms; 3 ms of relay cannot be seen between two of them.
 LATENCY_P99_MS_MAX = 3.0
-# 5,000 machines with one reader each then fit into 240 MiB: a small virtual server.
-IDLE_KIB_PER_CONNECTION_MAX = 24.0
+# A thousand machines that each say a word at a time: nothing to batch for a relay, a call in and a
+# call out for each event. What is stored, authenticated and replayable may cost a quarter of that.
+CROWD_RATIO_TO_NCHAN_MIN = 0.75
+# Beside that, PostgreSQL is a second program on the same core, and waits for the disk.
+CROWD_POSTGRES_RATIO_TO_NCHAN_MIN = 0.6
+# A commit of a thousand sessions and their thousand writes stand before the last of them. Less than
+# one frame of a screen.
+CROWD_LATENCY_P99_MS_MAX = 15.0
+# A restart for an update: people see the page say that it is away, and that it is back.
+HERD_S_MAX = 3.0
+# What machines that only wait may cost the smallest server: 80 MiB for 5,000 of them.
+IDLE_LINE_KIB_MAX = 16.0
+# With a reader for each that is 200 MiB in all.
+IDLE_READER_KIB_MAX = 24.0
 # Ten thousand sessions, each made, used for one turn and closed, one after the other: from the
 # first two thousand on, the server must not grow. The smallest thing that could be kept of each,
 # its id in a dict, takes about 180 bytes, so 1.4 MiB over the other eight thousand; less than that
@@ -24,6 +36,10 @@ IDLE_KIB_PER_CONNECTION_MAX = 24.0
 SESSIONS_GROWTH_MIB_MAX = 1.0
 # A page that comes back after a broken connection shows the whole ring within one video frame.
 REPLAY_MS_MAX = 5.0
+# What a person sees first of a session, however long it is, within the next frame or two.
+LAST_PAGE_MS_MAX = 20.0
+# Whatever a killed server has left, its next start takes hardly longer than any other.
+JOURNAL_START_MS_MAX = 1000.0
 # A session saves its state after every step, before the next one counts as done. Readable files
 # are only worth having if they cost no more than the database that LangGraph offers for this.
 CHECKPOINT_RATIO_TO_SQLITE_MAX = 1.0
@@ -43,6 +59,19 @@ RUNTIME_ADDED_MS_MAX = 30.0
 TURN_RATIO_TO_BARE_MAX = 1.5
 # A turn waits for it before its first model call.
 MEMORY_NEAREST_MS_MAX = 20.0
+# A page that does not answer for longer feels stuck: the limit of what seems to happen at once.
+PAGE_TASK_MS_MAX = 100.0
+# A session says 60,000 pieces in that minute, about 0.4 MiB of text; as rows it may be ten times
+# that. Events that were kept would be five times more again.
+PAGE_HEAP_MIB_MAX = 6.0
+# Two seconds from the address to the last row, also on a phone that is a quarter as fast.
+PAGE_OPEN_MS_MAX = 2000.0
+# What is there within a sixth of a second seems to come with the key that asked for it; a program
+# that takes longer for its help is not asked for it. Most of it is what the library of the options
+# takes to load.
+HELP_START_MS_MAX = 150.0
+# A person who starts a chat begins to type at once: the prompt is there before the second letter.
+CHAT_START_MS_MAX = 300.0
 
 SESSIONS = 10  # one busy machine; more sessions change the batching little
 FANOUT_READERS = 10  # per session: a team that follows one agent
@@ -55,6 +84,14 @@ WIRE_WINDOW_EVENTS = 1024  # fewer: on the other wires an event has up to three 
 DAEMON_BATCH_ROWS = 800
 DAEMON_GAP_S = 0.015  # between two frames, as the daemon's own pace has it
 LATENCY_EVENTS_PER_S = 2_000  # twenty fast models at once
+CROWD_LINES = 1_000
+CROWD_LINES_PER_STEP = 25  # a ticket lives 30 s, and each of these has a user and a session made
+CROWD_LATENCY_EVENTS_PER_S = 20_000  # twenty events a second of each, as models stream
+SOAK_EVENTS_PER_S = 10_000  # over all of the crowd: a quarter of what it could say
+HERD_LINES = 500
+HERD_READERS_PER_LINE = 4  # a page, a phone and two colleagues
+HERD_EVENTS = 20  # of each session, before the server is killed
+HERD_MISSED_EVENTS = 5  # of these, that its readers have not seen when they come back
 IDLE_CONNECTIONS = 5_000
 IDLE_WARM_CONNECTIONS = 200  # opened before the first reading, so that set-up costs are not counted
 IDLE_READERS_PER_SESSION = 10
@@ -63,6 +100,12 @@ PASSED_SESSIONS = 10_000  # a year of a busy person
 PASSED_SAMPLES = 10  # the lowest of so many, over the last twentieth, is what is resident
 REPLAY_EVENTS = 500  # the ring of document 000 §7
 REPLAY_PUBLISHED = 700  # more than the ring, so that a replay starts inside it
+LONG_SESSION_EVENTS = 100_000  # days of work with an agent
+LAST_PAGE_EVENTS = 1_000  # what the page asks for
+COMMIT_SESSIONS = (10, 100, 1_000, 5_000)
+COMMIT_EVENTS = 20_000  # at each of these sizes, at most so many commits' worth
+COMMITS_MIN, COMMITS_MAX = 15, 100
+DISK_SESSIONS = 20  # a database grows by pages; these share them
 CHECKPOINT_MESSAGES_FIRST = 5  # a conversation as long as a question and its answer
 CHECKPOINT_MESSAGES_LAST = 50  # and as long as an afternoon's work
 CHECKPOINT_MESSAGE_CHARS = 400  # about what people and models write; tools write more
@@ -96,9 +139,19 @@ FENCE_COMMANDS = 60
 QUICK_ROUNDS = 1
 QUICK_LOAD_S = 1.0
 QUICK_LATENCY_S = 1.0
+QUICK_CROWD_LINES = 200
+QUICK_CROWD_LATENCY_EVENTS_PER_S = 2_000
 QUICK_IDLE_CONNECTIONS = 500
 QUICK_REPLAY_TIMES = 15
 QUICK_PASSED_SESSIONS = 200
 
 SERVER_CORE = 0
 GENERATOR_CORE = 1
+PAGE_EVENTS_PER_S = 1_000  # a fast model, five times over
+PAGE_SESSIONS = 4  # that one browser follows at once
+PAGE_WARM_S = 5.0  # the page has drawn all kinds of rows once
+PAGE_LOAD_S = 60.0
+PAGE_OPENED_EVENTS = 10_000
+PAGE_OPENED_TURNS = 25  # a day's work with an agent
+PAGE_SCROLL_STEPS = 150
+STARTUP_RUNS = 20  # of each command, by turns

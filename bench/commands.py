@@ -115,6 +115,29 @@ class Load(Command):
     """Whose processor time is taken over exactly the measured span."""
 
 
+class OneEach(Command):
+    """One event under way on every line, each line with one session and one reader: the next goes
+    out when the reader has the last."""
+
+    warm_s: float
+    measure_s: float
+    drain_quiet_s: float
+    server_pids: list[int]
+
+
+class Herd(Command):
+    """All of these connections at once, and how long it takes until each is where it was."""
+
+    port: int
+    lines: list[LineSpec]
+    streams: list[StreamSpec]
+    readers_per_stream: int
+    missed_events: int
+    """That every reader must be given before it counts as back."""
+    server_pids: list[int]
+    seconds_max: float = 45.0
+
+
 class Latency(Command):
     events_per_s: int
     warm_s: float
@@ -123,7 +146,8 @@ class Latency(Command):
 
 
 class Replay(Command):
-    """Publish on stream 0, then read the last `events` again and again on new connections."""
+    """Publish on stream 0 (or nothing more), then read the last `events` again and again on new
+    connections."""
 
     port: int
     path: str
@@ -163,6 +187,16 @@ class LatencyResult(msgspec.Struct, tag=True):
     typical_p99_ms: float
     """The median of the p99 of short windows: what the host takes away at times is left out."""
     max_ms: float
+    events_per_s: float
+    """What the generator sent; less than it was told where it could not keep up."""
+
+
+class HerdResult(msgspec.Struct, tag=True):
+    lines_s: float
+    """Until the last line was back."""
+    readers_s: float
+    generator_busy: float
+    server_busy: float
 
 
 class ReplayResult(msgspec.Struct, tag=True):
@@ -180,9 +214,11 @@ AnyCommand = (
     | OpenStreams
     | Verify
     | Load
+    | OneEach
+    | Herd
     | Latency
     | Replay
     | StillOpen
     | CloseAll
 )
-AnyResult = Done | LoadResult | LatencyResult | ReplayResult | Failed
+AnyResult = Done | LoadResult | LatencyResult | HerdResult | ReplayResult | Failed

@@ -29,11 +29,23 @@ def pinned(core: int) -> Callable[[], None]:
     """For `preexec_fn`: one core, and as many open files as allowed."""
 
     def prepare() -> None:
-        os.sched_setaffinity(0, {core} & os.sched_getaffinity(0) or os.sched_getaffinity(0))
+        os.sched_setaffinity(0, _cores(core))
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
     return prepare
+
+
+def pin(pid: int, core: int) -> None:
+    """One that runs already, with what it has started."""
+    for one in (pid, *_children(pid)):
+        os.sched_setaffinity(one, _cores(core))
+
+
+def _cores(core: int) -> set[int]:
+    """That one, where it may be used."""
+    allowed = os.sched_getaffinity(0)
+    return {core} & allowed or allowed
 
 
 def free_port() -> int:
@@ -62,7 +74,7 @@ class Server:
                 preexec_fn=pinned(core),
             )
 
-    def wait_ready(self, url: str) -> None:
+    def wait_ready(self, url: str, look_s: float = 0.05) -> None:
         """Until any answer below 500 comes, or the server ends, or its time is over."""
         until = time.monotonic() + SERVER_START_S_MAX
         while time.monotonic() < until:
@@ -76,7 +88,7 @@ class Server:
                     return
             except OSError:
                 pass
-            time.sleep(0.05)
+            time.sleep(look_s)
         tail = self.log_tail()
         self.stop()
         raise StartError(f"no answer from the server; its last words: {tail}")
@@ -94,14 +106,18 @@ class Server:
             self._process.kill()
             self._process.wait(SERVER_STOP_S_MAX)
 
+    def kill(self) -> None:
+        """As a crash would, in the middle of whatever it does."""
+        self._process.kill()
+        self._process.wait(SERVER_STOP_S_MAX)
+
     def rss_kib(self) -> int:
         """Of the process and its children: nginx does its work in one."""
-        return sum(_statm_kib(pid) for pid in self.pids())
+        return sum(_statm_kib(pid) for pid in (self.pid, *_children(self.pid)))
 
-    def pids(self) -> list[int]:
-        own = self._process.pid
-        children = Path(f"/proc/{own}/task/{own}/children").read_text().split()
-        return [own, *map(int, children)]
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
 
 def _statm_kib(pid: int) -> int:
@@ -109,10 +125,19 @@ def _statm_kib(pid: int) -> int:
 
 
 def cpu_s(pids: list[int]) -> float:
-    """Processor time that these processes have used so far, all threads."""
+    """Processor time that these processes and what they started have used so far, all threads."""
     return sum(_cpu_s(pid) for pid in pids)
 
 
 def _cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
+    """What its children have used goes over to it when they end."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = _children(pid)
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return sum(map(int, fields[11:15])) / _TICKS_PER_S + cpu_s(children)
+
+
+def _children(pid: int) -> list[int]:
+    return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))

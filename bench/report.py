@@ -5,14 +5,18 @@ Pure text out of `Results`; no measuring, no files.
 
 from dataclasses import dataclass
 
-from bench import budgets
+from bench import budgets, startup
+from bench.legend import legend
 from bench.memories.scenario import POSTGRES as MEMORIES_POSTGRES
 from bench.memories.scenario import SQLITE as MEMORIES_SQLITE
 from bench.node.runtimes import BY_HAND, RUNTIMES
 from bench.results import Metric, Results, Samples
+from bench.sides.crowd import OnPostgres
 from bench.sides.wires import AGP, SEMIBOT, YEAFT
+from bench.stored import commits, journal_start
 
 OURS = "trunkline"
+ON_POSTGRES = OnPostgres.name
 REFERENCE = "nchan"
 FASTEST = "nchan, silenced"
 CEILING = "pass-through"
@@ -20,7 +24,8 @@ BARE = "bare LangGraph"
 SQLITE = "AsyncSqliteSaver"
 NO_FSYNC = "AsyncSqliteSaver, no fsync"
 
-_RATES = (Metric.RELAY, Metric.WIRES, Metric.FANOUT)
+_TIMES = (Metric.HERD, Metric.JOURNAL_START)  # that a server works through
+_RATES = (Metric.RELAY, Metric.WIRES, Metric.FANOUT, Metric.CROWD)
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,29 @@ def verdicts(results: Results) -> list[Verdict]:
         _at_least(results, Metric.FANOUT, budgets.FANOUT_RATIO_TO_NCHAN_MIN, FASTEST),
         _no_slower_wire(results, YEAFT, budgets.WIRE_RATIO_TO_SEMIBOT_MAX),
         _no_slower_wire(results, AGP, budgets.WIRE_RATIO_TO_SEMIBOT_MAX),
+        _at_least(results, Metric.CROWD, budgets.CROWD_RATIO_TO_NCHAN_MIN, REFERENCE),
+        _at_least(results, Metric.CROWD, budgets.CROWD_RATIO_TO_NCHAN_MIN, FASTEST),
+        _at_least(
+            results,
+            Metric.CROWD,
+            budgets.CROWD_POSTGRES_RATIO_TO_NCHAN_MIN,
+            REFERENCE,
+            ON_POSTGRES,
+        ),
+        _at_least(
+            results, Metric.CROWD, budgets.CROWD_POSTGRES_RATIO_TO_NCHAN_MIN, FASTEST, ON_POSTGRES
+        ),
+        _at_most(results, Metric.CROWD_P99, budgets.CROWD_LATENCY_P99_MS_MAX),
+        _at_most(results, Metric.HERD, budgets.HERD_S_MAX),
+        _at_most(results, Metric.HERD, budgets.HERD_S_MAX, ON_POSTGRES),
         _added(results, Metric.LATENCY_P99, budgets.LATENCY_P99_MS_MAX),
         _at_most(results, Metric.LATENCY_P99_TYPICAL, budgets.LATENCY_P99_MS_MAX),
-        _at_most(results, Metric.IDLE_LINE, budgets.IDLE_KIB_PER_CONNECTION_MAX),
-        _at_most(results, Metric.IDLE_READER, budgets.IDLE_KIB_PER_CONNECTION_MAX),
+        _at_most(results, Metric.IDLE_LINE, budgets.IDLE_LINE_KIB_MAX),
+        _at_most(results, Metric.IDLE_READER, budgets.IDLE_READER_KIB_MAX),
         _at_most(results, Metric.SESSIONS_GROWTH, budgets.SESSIONS_GROWTH_MIB_MAX),
         _at_most(results, Metric.REPLAY, budgets.REPLAY_MS_MAX),
+        _added_by_journal(results),
+        _at_most(results, Metric.LAST_PAGE, budgets.LAST_PAGE_MS_MAX),
         _at_most(results, Metric.SESSION_START, budgets.SESSION_START_MS_MAX),
         _at_most(results, Metric.SESSION_READY_MEMORY, budgets.SESSION_MIB_MAX),
         _at_most(results, Metric.SESSION_MEMORY, budgets.SESSION_MIB_MAX),
@@ -60,6 +82,18 @@ def verdicts(results: Results) -> list[Verdict]:
         _no_slower(results, Metric.CHECKPOINT, budgets.CHECKPOINT_RATIO_TO_SQLITE_MAX, NO_FSYNC),
         _at_most(results, Metric.MEMORY_NEAREST, budgets.MEMORY_NEAREST_MS_MAX, MEMORIES_SQLITE),
         _at_most(results, Metric.MEMORY_NEAREST, budgets.MEMORY_NEAREST_MS_MAX, MEMORIES_POSTGRES),
+        *(
+            _at_most(results, metric, most, side)
+            for metric, most in (
+                (Metric.PAGE_TASK, budgets.PAGE_TASK_MS_MAX),
+                (Metric.PAGE_HEAP, budgets.PAGE_HEAP_MIB_MAX),
+            )
+            for side in ("1 session", f"{budgets.PAGE_SESSIONS} sessions")
+        ),
+        _at_most(results, Metric.PAGE_OPEN, budgets.PAGE_OPEN_MS_MAX),
+        _at_most(results, Metric.PAGE_SCROLL, budgets.PAGE_TASK_MS_MAX),
+        _start(results, startup.HELP, budgets.HELP_START_MS_MAX),
+        _start(results, startup.CHAT, budgets.CHAT_START_MS_MAX),
     ]
 
 
@@ -76,9 +110,10 @@ def render(results: Results, facts: list[str], rounds: int) -> str:
         _targets(results),
     ]
     for metric in Metric:
-        if metric in results.samples:
-            parts += [f"## {metric.value[0].upper()}{metric.value[1:]}", _table(results, metric)]
-    parts += ["## How to read this", _legend(results)]
+        if metric in results.samples and metric is not Metric.FOLD:  # beside the commits
+            table = _curve(results) if metric is Metric.COMMIT else _table(results, metric)
+            parts += [f"## {metric.value[0].upper()}{metric.value[1:]}", table]
+    parts += ["## How to read this", legend(results)]
     if results.failures:
         parts += ["## What failed", "\n".join(f"- {line}" for line in results.failures)]
     return "\n\n".join(parts) + "\n"
@@ -91,9 +126,11 @@ def _targets(results: Results) -> str:
     return "\n".join(rows)
 
 
-def _at_least(results: Results, metric: Metric, ratio_min: float, peer: str) -> Verdict:
-    asks = f"{metric.value}: ≥ {ratio_min:g} × {peer}"
-    ours, reference = results.of(metric, OURS), results.of(metric, peer)
+def _at_least(
+    results: Results, metric: Metric, ratio_min: float, peer: str, side: str = OURS
+) -> Verdict:
+    asks = f"{metric.value}: ≥ {ratio_min:g} × {peer}" + (f", {side}" if side != OURS else "")
+    ours, reference = results.of(metric, side), results.of(metric, peer)
     if ours is None or reference is None:
         return Verdict(asks, "–", None)
     ratio = ours.middle / reference.middle
@@ -134,6 +171,18 @@ def _added(results: Results, metric: Metric, most: float) -> Verdict:
     return Verdict(asks, seen, added <= most)
 
 
+def _added_by_journal(results: Results) -> Verdict:
+    """What is left of a start when that of a server with an empty journal is taken away."""
+    asks = f"a full journal, {Metric.JOURNAL_START.value}: ≤ {budgets.JOURNAL_START_MS_MAX:g} more"
+    full = results.of(Metric.JOURNAL_START, journal_start.FULL)
+    empty = results.of(Metric.JOURNAL_START, journal_start.EMPTY)
+    if full is None or empty is None:
+        return Verdict(asks, "–", None)
+    added = full.middle - empty.middle
+    seen = f"{added:.0f} ({full.middle:.0f} − {empty.middle:.0f} with nothing in it)"
+    return Verdict(asks, seen, added <= budgets.JOURNAL_START_MS_MAX)
+
+
 def _added_to_programs(results: Results) -> list[Verdict]:
     """What Trunkline adds to each program that was measured by hand as well."""
     metric, most = Metric.RUNTIME_FIRST_WORD, budgets.RUNTIME_ADDED_MS_MAX
@@ -160,23 +209,56 @@ def _at_most(results: Results, metric: Metric, most: float, side: str = OURS) ->
     return Verdict(asks, seen, ours.middle <= most)
 
 
+def _start(results: Results, command: str, most: float) -> Verdict:
+    """With the ratio to what Python alone takes, which says more on another machine."""
+    asks = f"{Metric.STARTUP.value}: {command} ≤ {most:g}"
+    ours, bare = results.of(Metric.STARTUP, command), results.of(Metric.STARTUP, startup.BARE)
+    if ours is None or bare is None:
+        return Verdict(asks, "–", None)
+    ratio = ours.middle / bare.middle
+    return Verdict(asks, f"{ours.middle:.1f} ({ratio:.1f} × {startup.BARE})", ours.middle <= most)
+
+
 def _table(results: Results, metric: Metric) -> str:
     one = SEMIBOT if metric is Metric.WIRES else OURS
     ours = results.of(metric, one)
-    rates = metric in _RATES
-    head = f"| side | median | spread | {one} is |"
-    rule = "| --- | --- | --- | --- |"
-    if rates:
+    head, rule = f"| side | median | spread | {one} is |", "| --- | --- | --- | --- |"
+    if metric in _RATES:
         head += " server busy | per busy second | generator busy | events lost |"
         rule += " --- | --- | --- | --- |"
+    elif metric in _TIMES:
+        head += " server busy | on its processor | generator busy |"
+        rule += " --- | --- | --- |"
     rows = [head, rule]
     for side, samples in results.samples[metric].items():
         row = f"| {side} | {_number(samples.middle)} | {_spread(samples)} |"
         row += f" {_compared(ours, samples, side)} |"
-        if rates:
+        if metric in _RATES:
             row += f" {_share(samples.server_busy)} | {_number(samples.per_busy_second)} |"
             row += f" {_share(samples.generator_busy)} | {samples.lost:,} |"
+        elif metric in _TIMES:
+            row += f" {_share(samples.server_busy)} | {_number(samples.busy_time)} |"
+            row += f" {_share(samples.generator_busy)} |"
         rows.append(row)
+    return "\n".join(rows)
+
+
+def _curve(results: Results) -> str:
+    """What a commit takes as its sessions become more, and what that is for each event."""
+    rows = [
+        "| store | sessions | a commit, ms | spread | for each event, µs | the fold, µs an event |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for engine in (commits.SQLITE, commits.POSTGRES):
+        for sessions in budgets.COMMIT_SESSIONS:
+            name = commits.row(engine, sessions)
+            seen, fold = results.of(Metric.COMMIT, name), results.of(Metric.FOLD, name)
+            if seen is not None and fold is not None:
+                each_us = 1000 * seen.middle / sessions
+                rows.append(
+                    f"| {engine} | {sessions:,} | {seen.middle:.2f} | {_spread(seen)} "
+                    f"| {each_us:.2f} | {fold.middle:.2f} |"
+                )
     return "\n".join(rows)
 
 
@@ -184,63 +266,6 @@ def _compared(ours: Samples | None, other: Samples, side: str) -> str:
     if ours is None or side in (OURS, SEMIBOT, CEILING) or not other.middle:
         return ""
     return f"{ours.middle / other.middle:.2f} ×"
-
-
-def _legend(results: Results) -> str:
-    lines = [
-        "- **pass-through** is the generator's own ceiling: a peer that forwards raw bytes "
-        "unread. Its latency is the floor of sockets, kernel and generator; what a side adds to "
-        "it is the difference.",
-        "- **nchan** has one worker, one publisher connection per session, no access log, no "
-        f"pings, a buffer of {budgets.WINDOW_EVENTS:,} messages in memory, nothing durable. Its "
-        "WebSocket publisher answers every message. **nchan, silenced** is the same with a "
-        "publisher that also subscribes to an empty channel, which stops these answers: the "
-        "fastest set-up found.",
-        "- **trunkline** takes the wire as documented, one frame an event, with the rate limit of "
-        "1000 messages a minute off. **trunkline, as its daemon sends** has the limit on and takes "
-        "the path of our own daemon: events numbered (`seq`), "
-        f"{budgets.DAEMON_BATCH_ROWS * budgets.SESSIONS:,} in one frame (`batch`), frames at least "
-        f"{budgets.DAEMON_GAP_S * 1000:g} ms apart, acknowledged after each commit.",
-        "- **aiohttp** receives the same frames as Trunkline and awaits one write per event and "
-        "reader.",
-        "- **per busy second** divides by the share of its core that the server got: where other "
-        "work shared the machine, it says more than the median beside it.",
-        "- The **wires** run on one Trunkline server, in turn: **Semibot** is `sse_event` to SSE, "
-        "**Yeaft** an agent's `claude_output` to Yeaft web clients, byte for byte, **AGP** a "
-        "device's `session.update` to SSE. Each event has the same text; the second Yeaft row has "
-        "the fields beside it that Claude Code writes, so that an event is read, and kept as it "
-        "came, four times as large: no target is set for it. On AGP, which drops "
-        "repeats, each has an id of its own.",
-        f"- At most {budgets.WINDOW_EVENTS:,} events per session are under way, "
-        f"{budgets.WIRE_WINDOW_EVENTS:,} where wires are compared. Only what "
-        "arrived is counted; an event that Trunkline loses would make it miss its target.",
-        f"- Idle memory is the growth of resident memory over {results.idle_connections:,} "
-        f"connections after {budgets.IDLE_WARM_CONNECTIONS} to warm up; readers share a session "
-        f"by {budgets.IDLE_READERS_PER_SESSION}, and what the server keeps per machine and "
-        "session is included.",
-        "- Latency runs from the write on the line to the read at the reader. Where the "
-        "pass-through's p99 is milliseconds, the host was taking its processors back; the p99 of "
-        "a typical quarter second is the median over such windows. Replay runs from the request "
-        "to the last event.",
-        "- Checkpoints: every saver is given the same calls, recorded from a real graph; a step "
-        "is its `put` and the `put_writes` that follow it. **AsyncSqliteSaver** waits for the "
-        "disk at each commit; Trunkline's files and **AsyncSqliteSaver, no fsync** survive a "
-        "killed process, and a power cut may cost them the last steps. **InMemorySaver** keeps "
-        "nothing.",
-        "- Memories: the questions of `bench/memories/pairs.tsv`, each with the one memory that "
-        "answers it, among all of the table's. Most share no word with it, and the built-in "
-        "model knows words, not sentences. Beside 100,000 memories of one owner, **by meaning** "
-        "is the query's vector and the index of vectors, **a whole search** full text too.",
-    ]
-    if results.sessions_passed:
-        lines.append(
-            f"- Sessions that came and went: {results.sessions_passed:,}, each made, used for one "
-            f"turn and closed before the next. Resident memory is the lowest of "
-            f"{budgets.PASSED_SAMPLES} looks over the twentieth before; its growth is counted from "
-            "the first fifth to the last session."
-        )
-    lines += [f"- {note}" for note in results.notes]
-    return "\n".join(lines)
 
 
 def _number(value: float) -> str:

@@ -15,10 +15,20 @@ class Metric(Enum):
     RELAY = "events/s relayed, 10 sessions, one reader each"
     WIRES = "events/s relayed on each wire, 10 sessions, one reader each"
     FANOUT = "deliveries/s, 10 sessions, ten readers each"
+    CROWD = "events/s in a crowd: 1,000 lines with a session and a reader each, one event under way"
+    CROWD_P50 = "latency in that crowd at 20,000 events/s, p50, ms"
+    CROWD_P99 = "latency in that crowd at 20,000 events/s, p99, ms"
+    HERD = "500 lines and 2,000 readers that come back at once after a kill, all of them back, s"
+    HERD_LINES = "of these, the lines back, s"
     LATENCY_P50 = "latency at 2,000 events/s, p50, ms"
     LATENCY_P99 = "latency at 2,000 events/s, p99, ms"
     LATENCY_P99_TYPICAL = "latency at 2,000 events/s, p99 of a typical quarter second, ms"
     REPLAY = "replay of 500 events, ms"
+    LAST_PAGE = "last page of a session with 100,000 events, after a restart, ms"
+    JOURNAL_START = "start after a kill, ms"
+    COMMIT = "a commit of one event of each session, ms"
+    FOLD = "the fold behind it, for each event, µs"
+    DISK = "a session with one short turn of the demo, KiB"
     IDLE_LINE = "memory per idle line, KiB"
     IDLE_READER = "memory per idle reader, KiB"
     SESSIONS_FIRST = "resident memory after the first tenth of sessions that came and went, MiB"
@@ -39,6 +49,12 @@ class Metric(Enum):
     RECALL_CHINESE = "memories found among the five best, Chinese questions, %"
     MEMORY_NEAREST = "the nearest of 100,000 memories by meaning, ms"
     MEMORY_SEARCH = "a whole search among 100,000 memories, ms"
+    PAGE_TASK = "the page's longest task, 1,000 events/s a session for a minute, ms"
+    PAGE_HEAP = "growth of the page's heap in that minute, for each session, MiB"
+    PAGE_NODES = "elements of the page after that minute"
+    PAGE_OPEN = "a session of 10,000 events, from the address to its last row, ms"
+    PAGE_SCROLL = "the page's longest task while that session is scrolled through, ms"
+    STARTUP = "start of a command, on the processor, ms"
 
 
 @dataclass
@@ -55,6 +71,13 @@ class Samples:
         """The median per second that the server had its core: what other work took is left out."""
         pairs = zip(self.values, self.server_busy, strict=True)
         return median(value / busy for value, busy in pairs if busy) if self.server_busy else 0.0
+
+    @property
+    def busy_time(self) -> float:
+        """Of a time: the median of what the server used of its core in it."""
+        return median(
+            value * busy for value, busy in zip(self.values, self.server_busy, strict=True)
+        )
 
     @property
     def middle(self) -> float:

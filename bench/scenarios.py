@@ -34,6 +34,9 @@ class Sizes:
     rounds: int = budgets.ROUNDS
     load_s: float = budgets.LOAD_S
     latency_s: float = budgets.LATENCY_S
+    crowd_lines: int = budgets.CROWD_LINES
+    crowd_events_per_s: int = budgets.CROWD_LATENCY_EVENTS_PER_S
+    herd_lines: int = budgets.HERD_LINES
     idle_connections: int = budgets.IDLE_CONNECTIONS
     replay_times: int = budgets.REPLAY_TIMES
     passed_sessions: int = budgets.PASSED_SESSIONS
@@ -43,6 +46,9 @@ QUICK = Sizes(
     rounds=budgets.QUICK_ROUNDS,
     load_s=budgets.QUICK_LOAD_S,
     latency_s=budgets.QUICK_LATENCY_S,
+    crowd_lines=budgets.QUICK_CROWD_LINES,
+    crowd_events_per_s=budgets.QUICK_CROWD_LATENCY_EVENTS_PER_S,
+    herd_lines=budgets.QUICK_CROWD_LINES // 2,
     idle_connections=budgets.QUICK_IDLE_CONNECTIONS,
     replay_times=budgets.QUICK_REPLAY_TIMES,
     passed_sessions=budgets.QUICK_PASSED_SESSIONS,
@@ -142,10 +148,15 @@ def _measure_load(
         budgets.WARM_S,
         sizes.load_s,
         budgets.DRAIN_QUIET_S,
-        running(side).pids(),
+        [running(side).pid],
     )
     result = generator.ask(command, LoadResult)
     close_all(generator)
+    add_load(results, metric, name, result)
+
+
+def add_load(results: Results, metric: Metric, name: str, result: LoadResult) -> None:
+    """A rate, and what shows that it is the server's."""
     samples = results.add(metric, name, result.deliveries_per_s)
     samples.server_busy.append(result.server_busy)
     samples.generator_busy.append(result.generator_busy)

@@ -6,14 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.parsed import parsed
+
 SOURCE = Path(__file__).parents[1] / "src"
 OURS = SOURCE / "trunkline"
 MODULES = sorted(OURS.rglob("*.py"))
 
 # What both planes have in common and neither may take from the other.
 SHARED = (
-    *("trunkline.limits", "trunkline.addresses", "trunkline.log_form"),
-    *("trunkline.names", "trunkline.permissions", "trunkline.prices", "trunkline.private_files"),
+    *("trunkline.limits", "trunkline.addresses", "trunkline.extras", "trunkline.log_form"),
+    *("trunkline.names", "trunkline.permissions", "trunkline.places", "trunkline.prices"),
+    "trunkline.private_files",
 )
 # What each part may import of this project, besides itself.
 MAY: dict[str, tuple[str, ...]] = {
@@ -21,7 +24,7 @@ MAY: dict[str, tuple[str, ...]] = {
     "permissions": ("trunkline.limits",),
     "control": ("trunkline.wire", *SHARED),
     "execution": ("trunkline.wire", *SHARED),
-    "client": ("trunkline.wire", "trunkline.limits"),
+    "client": ("trunkline.wire", "trunkline.limits", "trunkline.places"),
 }
 # What a folder may not import, though its part may.
 NEVER: dict[str, tuple[str, ...]] = {
@@ -54,7 +57,7 @@ def imports(tree: ast.Module, package: str) -> Iterator[str]:
 
 def imports_of(path: Path, source: Path) -> set[str]:
     package = ".".join(path.relative_to(source).parent.parts)
-    return set(imports(ast.parse(path.read_text(encoding="utf-8")), package))
+    return set(imports(parsed(path.read_text(encoding="utf-8")), package))
 
 
 def is_below(name: str, parent: str) -> bool:

@@ -8,6 +8,7 @@ import resource
 import select
 import sys
 import time
+from collections import deque
 
 import msgspec
 
@@ -19,8 +20,11 @@ from bench.commands import (
     Exchange,
     Failed,
     Heartbeat,
+    Herd,
+    HerdResult,
     Latency,
     Load,
+    OneEach,
     OpenLines,
     OpenStreams,
     Replay,
@@ -28,6 +32,8 @@ from bench.commands import (
     StreamSpec,
     Verify,
 )
+from bench.generator.crowd import run_one_each
+from bench.generator.herd import run_herd
 from bench.generator.latency import run_latency
 from bench.generator.links import Line, LinkError, Reader, open_line, open_reader
 from bench.generator.load import run_load
@@ -46,6 +52,8 @@ class Generator:
         self.lines: list[Line] = []
         self.streams: list[StreamSpec] = []
         self.readers: list[Reader] = []
+        self._beats: deque[tuple[float, Line]] = deque()
+        """When each line is to be heard of again, the next first."""
 
     def answer(self, command: AnyCommand) -> AnyResult:
         """Do it. What a server did wrong becomes `Failed`, not the end of the generator."""
@@ -57,7 +65,9 @@ class Generator:
     def _do(self, command: AnyCommand) -> AnyResult:
         match command:
             case OpenLines():
-                self.lines += [open_line(command.port, spec) for spec in command.lines]
+                for spec in command.lines:
+                    self._hold(open_line(command.port, spec))
+                    self.keep_alive()
             case Heartbeat():
                 line = self.lines[command.line]
                 line.heartbeat = line.frame(command.text)
@@ -70,6 +80,10 @@ class Generator:
                 run_verify(command, self.lines, self.streams, self.readers)
             case Load():
                 return run_load(command, self.lines, self.streams, self.readers)
+            case OneEach():
+                return run_one_each(command, self.lines, self.streams, self.readers)
+            case Herd():
+                return self._herd(command)
             case Latency():
                 return run_latency(command, self.lines, self.streams, self.readers)
             case Replay():
@@ -86,6 +100,15 @@ class Generator:
             self.streams.append(spec)
             for _ in range(command.readers_per_stream):
                 self.readers.append(open_reader(command.port, spec, stream))
+                self.keep_alive()  # a thousand of them may take longer than a line may be silent
+
+    def _herd(self, command: Herd) -> HerdResult:
+        self._close_all()
+        result, lines, self.readers = run_herd(command)
+        for line in lines:
+            self._hold(line)
+        self.streams = command.streams
+        return result
 
     def _check_open(self) -> None:
         for line in self.lines:
@@ -99,11 +122,18 @@ class Generator:
         for line in self.lines:
             line.sock.close()
         self.lines, self.streams, self.readers = [], [], []
+        self._beats.clear()
 
-    def keep_alive(self, turn: int) -> None:
-        """One turn of idling: a share of the heartbeats, so that they do not come in waves."""
-        turns = round(HEARTBEAT_S / IDLE_TURN_S)
-        for line in self.lines[turn % turns :: turns]:
+    def _hold(self, line: Line) -> None:
+        self.lines.append(line)
+        self._beats.append((time.monotonic() + HEARTBEAT_S, line))
+
+    def keep_alive(self) -> None:
+        """The heartbeats that are due."""
+        now = time.monotonic()
+        while self._beats and self._beats[0][0] <= now:
+            _, line = self._beats.popleft()
+            self._beats.append((now + HEARTBEAT_S, line))
             line.drain()
             if line.heartbeat:
                 line.send_now(line.heartbeat)
@@ -116,7 +146,6 @@ def main() -> None:
     generator = Generator()
     decoder = msgspec.json.Decoder(AnyCommand)
     pending = b""
-    turn = 0
     next_turn = time.monotonic() + IDLE_TURN_S
     while True:
         if select.select([0], [], [], max(0.0, next_turn - time.monotonic()))[0]:
@@ -130,10 +159,9 @@ def main() -> None:
                 sys.stdout.buffer.write(msgspec.json.encode(result) + b"\n")
                 sys.stdout.buffer.flush()
         if time.monotonic() >= next_turn:
-            turn += 1
             next_turn = time.monotonic() + IDLE_TURN_S
             try:
-                generator.keep_alive(turn)
+                generator.keep_alive()
             except (LinkError, OSError) as error:
                 print(f"while idle: {error}", file=sys.stderr)
 

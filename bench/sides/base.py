@@ -36,6 +36,13 @@ class Side(Protocol):
         """Open one session with a reader and say how to replay it; None where it cannot."""
 
 
+class CrowdSide(Side, Protocol):
+    """One that is also measured with a line for each session."""
+
+    def open_crowd(self, generator: GeneratorClient, lines: int, readers: int) -> None:
+        """Let the generator open so many lines, each with one session and its readers."""
+
+
 def stop(side: Side) -> None:
     """End the side's server, if it runs."""
     if side.server is not None:

@@ -134,6 +134,9 @@ class Nchan:
         ]
         generator.ask(OpenStreams(self._port, streams, readers), Done)
 
+    def open_crowd(self, generator: GeneratorClient, lines: int, readers: int) -> None:
+        self.open(generator, lines, readers)
+
     def open_idle_lines(self, generator: GeneratorClient, count: int) -> None:
         lines = [LineSpec(path=f"/live/pub/{self._new_channel()}") for _ in range(count)]
         generator.ask(OpenLines(self._port, lines), Done)

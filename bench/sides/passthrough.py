@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 from bench.budgets import SERVER_CORE
-from bench.commands import Done, LineSpec, OpenLines, OpenStreams, Replay, StreamSpec
+from bench.commands import Done, Herd, LineSpec, OpenLines, OpenStreams, Replay, StreamSpec
 from bench.generator.client import GeneratorClient
 from bench.processes import Server, free_port
-from bench.sides.base import PLAIN_HEAD, PLAIN_TAIL
+from bench.sides.base import PLAIN_HEAD, PLAIN_TAIL, running
 
 _PROGRAM = Path(__file__).parent.parent / "peers" / "passthrough.py"
 
@@ -31,15 +31,27 @@ class Passthrough:
         self.server.wait_ready(f"http://127.0.0.1:{self._port}/ready")
 
     def open(self, generator: GeneratorClient, sessions: int, readers: int) -> None:
-        self._names += 1
-        names = [f"{self._names}.{at}" for at in range(sessions)]
-        lines = [LineSpec(path=f"/line/{name}", masked=False) for name in names]
+        lines, streams = self._specs(sessions)
         generator.ask(OpenLines(self._port, lines), Done)
+        generator.ask(OpenStreams(self._port, streams, readers), Done)
+
+    def open_crowd(self, generator: GeneratorClient, lines: int, readers: int) -> None:
+        self.open(generator, lines, readers)
+
+    def come(self, lines: int, readers: int) -> Herd:
+        """All at once, which it was never away for: what the generator itself takes."""
+        specs, streams = self._specs(lines)
+        return Herd(self._port, specs, streams, readers, 0, [running(self).pid])
+
+    def _specs(self, count: int) -> tuple[list[LineSpec], list[StreamSpec]]:
+        self._names += 1
+        names = [f"{self._names}.{at}" for at in range(count)]
+        lines = [LineSpec(path=f"/line/{name}", masked=False) for name in names]
         streams = [
             StreamSpec(at, PLAIN_HEAD, PLAIN_TAIL, f"/stream/{name}")
             for at, name in enumerate(names)
         ]
-        generator.ask(OpenStreams(self._port, streams, readers), Done)
+        return lines, streams
 
     def open_idle_lines(self, generator: GeneratorClient, count: int) -> None:
         raise NotImplementedError("the pass-through peer is no server to weigh")

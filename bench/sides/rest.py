@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 TIMEOUT_S = 30.0
+JSON_INT_MAX = 2**53 - 1
 IDLE_S_MAX = 10.0  # the server closes a connection that is idle for 20
 
 
@@ -61,6 +62,11 @@ class Rest:
     def turn_states(self, user_token: str, session_id: str) -> list[str]:
         snapshot = self._call("GET", f"/sessions/{session_id}/snapshot", None, user_token)
         return [turn["state"] for turn in snapshot["turns"]]
+
+    def last_event_id(self, user_token: str, session_id: str) -> int:
+        path = f"/sessions/{session_id}/events?before={JSON_INT_MAX}&limit=1"
+        items = self._call("GET", path, None, user_token)["items"]
+        return int(items[-1]["id"]) if items else 0
 
     def close_session(self, user_token: str, session_id: str) -> None:
         self._call("DELETE", f"/sessions/{session_id}", None, user_token)

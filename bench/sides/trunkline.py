@@ -17,6 +17,8 @@ from bench.budgets import (
     DAEMON_BATCH_ROWS,
     DAEMON_GAP_S,
     IDLE_READERS_PER_SESSION,
+    LAST_PAGE_EVENTS,
+    LONG_SESSION_EVENTS,
     REPLAY_EVENTS,
     REPLAY_PUBLISHED,
     SERVER_CORE,
@@ -34,7 +36,7 @@ from bench.commands import (
 from bench.generator.client import GeneratorClient
 from bench.processes import Server, free_port
 from bench.sides.base import batched, envelope
-from bench.sides.rest import Rest
+from bench.sides.rest import JSON_INT_MAX, Rest
 from bench.sides.wires import SEMIBOT, YEAFT_FULL, AgpWire, Wire, YeaftWire
 
 _PROGRAM = Path(sys.executable).parent / "trunkline"
@@ -49,6 +51,8 @@ class Trunkline:
     def __init__(self) -> None:
         self.server: Server | None = None
         self._port = 0
+        self._folder = Path()
+        self._admin_token = ""
         self._rest: Rest | None = None
         self._users = 0
         self._lines = 0
@@ -60,18 +64,28 @@ class Trunkline:
 
     def start(self, folder: Path) -> None:
         self._port = free_port()
-        admin_token = secrets.token_urlsafe(32)
+        self._folder = folder
+        self._admin_token = secrets.token_urlsafe(32)
+        self._idle_machine = None
+        self.launch()
+
+    def launch(self, look_s: float = 0.05) -> None:
+        """Starts the server on what is in the folder: nothing, or what one before it has left. It
+        is looked every so often whether it is ready."""
         env = {name: text for name, text in os.environ.items() if not _is_setting(name)}
         env |= {
             "TRUNKLINE_PORT": str(self._port),
-            "TRUNKLINE_DATA": str(folder / "data"),
-            "TRUNKLINE_ADMIN_TOKEN": admin_token,
-            **self.env,
+            "TRUNKLINE_DATA": str(self._folder / "data"),
+            "TRUNKLINE_ADMIN_TOKEN": self._admin_token,
+            **self.settings(),
         }
-        self.server = Server([str(_PROGRAM), "control"], folder, SERVER_CORE, env)
-        self.server.wait_ready(f"http://127.0.0.1:{self._port}/healthz")
-        self._rest = Rest(self._port, admin_token)
-        self._idle_machine = None
+        self.server = Server([str(_PROGRAM), "control"], self._folder, SERVER_CORE, env)
+        self.server.wait_ready(f"http://127.0.0.1:{self._port}/readyz", look_s)
+        self._rest = Rest(self._port, self._admin_token)
+
+    def settings(self) -> dict[str, str]:
+        """What is not as by default."""
+        return self.env
 
     def open(self, generator: GeneratorClient, sessions: int, readers: int) -> None:
         self._lines = 0
@@ -105,6 +119,19 @@ class Trunkline:
         generator.ask(OpenStreams(self._port, streams, count // sessions), Done)
 
     def replay(self, generator: GeneratorClient, times: int) -> Replay | None:
+        session_id, headers = self._open_one(generator)
+        path = stream_path(session_id, "{after}")
+        return Replay(self._port, path, headers, REPLAY_PUBLISHED, REPLAY_EVENTS, times)
+
+    def last_page(self, generator: GeneratorClient) -> Replay:
+        """Open one session with a reader and say how it is filled; how its last page is read."""
+        session_id, headers = self._open_one(generator)
+        query = f"before={JSON_INT_MAX}&limit={LAST_PAGE_EVENTS}"
+        path = f"/api/v1/sessions/{session_id}/events?{query}"
+        return Replay(self._port, path, headers, LONG_SESSION_EVENTS, LAST_PAGE_EVENTS, 0)
+
+    def _open_one(self, generator: GeneratorClient) -> tuple[str, dict[str, str]]:
+        """A session with one reader; its id, and the headers of those who may read it."""
         self._lines = 0
         user_id, machine_id, line = self._open_line(generator)
         token = self._api().user_token(user_id)
@@ -112,8 +139,7 @@ class Trunkline:
         self._announce(generator, line, [session_id])
         stream = self._stream(line, session_id, token)
         generator.ask(OpenStreams(self._port, [stream], 1), Done)
-        path = f"/api/v1/sessions/{session_id}/stream?last_event_id={{after}}"
-        return Replay(self._port, path, stream.headers, REPLAY_PUBLISHED, REPLAY_EVENTS, times)
+        return session_id, stream.headers
 
     def wires(self) -> list[Wire]:
         """Every wire that machines stream on, the Semibot wire first."""
@@ -142,15 +168,15 @@ class Trunkline:
 
     def _line(self, path: str, auth: dict[str, Any]) -> LineSpec:
         handshake = [Step(says=json.dumps(auth)), Step(awaits='"init"')]
-        return LineSpec(path=path, handshake=handshake, heartbeat=_heartbeat([]))
+        return LineSpec(path=path, handshake=handshake, heartbeat=heartbeat([]))
 
     def _stream(self, line: int, session_id: str, token: str) -> StreamSpec:
         head, tail = envelope(session_id)
-        return StreamSpec(line, head, tail, _stream_path(session_id), _bearer(token))
+        return StreamSpec(line, head, tail, stream_path(session_id), _bearer(token))
 
     @staticmethod
     def _announce(generator: GeneratorClient, line: int, session_ids: list[str]) -> None:
-        generator.ask(Heartbeat(line, _heartbeat(session_ids)), Done)
+        generator.ask(Heartbeat(line, heartbeat(session_ids)), Done)
 
     def _api(self) -> Rest:
         assert self._rest is not None
@@ -175,7 +201,7 @@ class DaemonPath(Trunkline):
 
     def _stream(self, line: int, session_id: str, token: str) -> StreamSpec:
         head, tail = batched(session_id)
-        return StreamSpec(line, head, tail, _stream_path(session_id), _bearer(token))
+        return StreamSpec(line, head, tail, stream_path(session_id), _bearer(token))
 
 
 class SemibotWire:
@@ -190,15 +216,15 @@ class SemibotWire:
         self._side.open(generator, sessions, 1)
 
 
-def _stream_path(session_id: str) -> str:
-    return f"/api/v1/sessions/{session_id}/stream?last_event_id=0"
+def stream_path(session_id: str, after: int | str = 0) -> str:
+    return f"/api/v1/sessions/{session_id}/stream?last_event_id={after}"
 
 
 def _bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def _heartbeat(session_ids: list[str]) -> str:
+def heartbeat(session_ids: list[str]) -> str:
     return json.dumps({"type": "heartbeat", "active_sessions": session_ids})
 
 

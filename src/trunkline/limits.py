@@ -22,6 +22,8 @@ CLOSE_GRACE_S = 2.0  # how long a peer may take to answer our close frame
 LINE_UNSENT_BYTES_MAX = 32 * MIB  # a machine that does not read is cut
 TICKET_LIFE_S = 30.0
 VM_TOKEN_LIFE_S = 12 * 3600.0
+JOIN_CODE_LIFE_S = 15 * 60.0
+JOIN_CODES_PER_USER_MAX = 20  # that nobody has used yet
 VM_TOKENS_RENEWED_PER_S = 20  # signing one takes a millisecond, and half a life is left for it
 VM_TOKEN_CHARS_MAX = 8 * 1024  # ours have about 800; a huge one costs time before it is refused
 HEALTH_BYTES_MAX = 16 * 1024  # what a machine's heartbeat says of itself
@@ -50,6 +52,7 @@ HELD_BYTES_MAX = 32 * MIB  # of them together, in memory
 HELD_FORWARDS_MAX = 20  # of them, of what is passed on unread
 VM_CONNECT_TIMEOUT_S = 60.0  # scheduled but not connected: failed
 VM_QUICK_FAILURES_MAX = 8  # deaths of a local VM in a row, none after a stable time: failed
+VM_START_FAILURES_MAX = 3  # the same of one that never connected: it cannot run here
 VM_STABLE_S = 60.0  # online this long, a VM's next death counts as its first
 VM_OUTPUT_LINE_CHARS_MAX = 2_000
 VM_OUTPUT_LINE_BYTES_MAX = 32 * 1024  # a JSON log line with its traceback
@@ -62,6 +65,8 @@ RING_EVENTS = 500  # docs/protocols/events.md#server-sent-events
 READER_HEARTBEAT_S = 15.0
 READER_UNSENT_BYTES_MAX = 1 * MIB
 READERS_PER_SESSION_MAX = 1000
+STREAM_SESSIONS_MAX = 50  # that one stream of an account follows
+STREAMS_PER_USER_MAX = 50  # one for each browser; for each tab where tabs cannot share
 EVENTS_PAGE_MAX = 1000
 
 # HTTP
@@ -94,6 +99,7 @@ SKILL_PACKAGE_BYTES_MAX = 20 * MIB  # unpacked
 SKILL_PATH_CHARS_MAX = 400
 SKILL_PATH_DEPTH_MAX = 16
 SKILL_REQUIRES_MAX = 50
+SKILL_VERSIONS_SHOWN_MAX = 200  # of one skill
 SKILL_INDEX_MAX = 500  # entries of one start_session
 
 # MCP

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import PurePath
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, WrappedLogger
@@ -56,6 +56,35 @@ def _places(where: TracebackType | None) -> str:
     return " < ".join(
         f"{PurePath(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames)
     )
+
+
+class Outlet:
+    """Where the lines go, and whoever logs goes on when they cannot be written: the log may be a
+    file on a full disk, or a pipe that nobody reads any more."""
+
+    def __init__(self, stream: TextIO, *, json_logs: bool) -> None:
+        self._stream = stream
+        self._missing = (
+            '{"level": "warning", "event": "lines of this log are missing here", "lines": %d}\n'
+            if json_logs
+            else "… %d lines of this log are missing here: they could not be written\n"
+        )
+        self._lost = 0
+
+    def write(self, text: str) -> int:
+        try:
+            if self._lost:
+                self._stream.write(self._missing % self._lost)
+                self._stream.flush()
+                self._lost = 0
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._lost += text.count("\n")
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is held back here."""
 
 
 class Console:

@@ -14,11 +14,14 @@ CONTROL: Final = (
     *("host", "port", "data", "admin_token", "database_url", "bus_url", "keys"),
     *("connections_max", "connections_per_address_max", "trusted_proxies", "metrics_allowed"),
     *("rate_limit_per_minute", "public_url", "allowed_origins", "mcp_allowed_hosts", "log_sync"),
+    *("low_disk_bytes",),
     *("json_logs", "log_level", "machine_away_s", "vm_connect_timeout_s", "open_agp"),
     *("open_myagent", "send_llm_message", "default_model", "fallback_model", "local_machine"),
-    *("vm_command", "node_roots", "node_workspace", "machines", "fence"),
+    *("vm_command", "node_roots", "node_workspace", "machines", "fence", "model_titles"),
     *("embeddings_url", "embeddings_model", "embeddings_key"),
-    "prices",
+    *("prices", "open_browser", "push_allowed_hosts", "push_contact"),
+    *("quota_sessions", "quota_stored_bytes", "quota_agents", "quota_memories"),
+    *("quota_snapshot_bytes", "quota_skill_bytes"),
 )
 """The settings of the control plane, as its file names them."""
 NODE: Final = (
@@ -51,6 +54,9 @@ STEERED_RUNTIMES: Final = ("semigraph",)
 ACP_PRESETS: Final = ("copilot", "opencode", "gemini", "codex", "goose")
 """Programs that speak ACP and that we know how to start."""
 
+PROVIDERS: Final = ("openai", "anthropic", "tavily", "brave", "searxng")
+"""Whose keys we know what to do with; others are set up with an address."""
+
 _CLOSE = 0.6  # difflib's measure, from 0 to 1
 _SHOWN_CHARS = 60
 
@@ -63,6 +69,15 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(plain, by_plain, n=1, cutoff=_CLOSE)
     shown = f"unknown {kind} {name[:_SHOWN_CHARS]!r}"
     return f"{shown}: did you mean {by_plain[near[0]]!r}?" if near else shown
+
+
+def not_one_of(word: str, choices: Collection[str], known: Collection[str] = ()) -> str:
+    """A sentence about a word that is none of a few, with all of them and the nearest of those that
+    are known: others can be meant that are not offered."""
+    plain = word[:_SHOWN_CHARS]
+    shown = f"{plain!r} is not one of {', '.join(choices)}"
+    near = difflib.get_close_matches(plain.lower(), known or choices, n=1, cutoff=_CLOSE)
+    return f"{shown}: did you mean {near[0]!r}?" if near else shown
 
 
 def unknown_of(kind: str, names: Iterable[str], known: Collection[str]) -> str | None:

@@ -46,11 +46,16 @@ def write_private(path: Path, content: str | bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.rename(path)
-    folder = os.open(path.parent, os.O_RDONLY)
+    sync(path.parent)  # the name is part of the folder, which is synced separately
+
+
+def sync(path: Path) -> None:
+    """A file's content, or the names in a folder, are on disk when this returns."""
+    handle = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(folder)  # the name is part of the folder, which is synced separately
+        os.fsync(handle)
     finally:
-        os.close(folder)
+        os.close(handle)
 
 
 def close_files(folder: Path) -> list[Path]:

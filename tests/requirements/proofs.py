@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.support.parsed import parsed
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -29,7 +31,7 @@ def find_proofs(folder: Path = ROOT / "tests", root: Path = ROOT) -> list[Proof]
 def _of_source(source: str, file: str) -> list[Proof]:
     if "mark.proves" not in source:
         return []
-    tree = ast.parse(source, file)
+    tree = parsed(source, file)
     found: list[Proof] = []
     on_tests: set[ast.Call] = set()
     for function in ast.walk(tree):

@@ -2,10 +2,12 @@
 
 from tests.runtimes.absent import Promise
 from tests.runtimes.marks import promises
-from tests.runtimes.stage import Stage
+from tests.runtimes.stage import Playing, Stage
 from tests.support import pids
 from tests.support.matrix.story import Fail, Hold, Run, Say
 from tests.support.model_server import Gate
+from tests.support.node import children_of
+from tests.support.runtimes.driver import SESSION
 
 
 class Ending:
@@ -61,46 +63,45 @@ class Ending:
             assert len(talk.ends(turn.turn_id)) == 1
 
     @promises(Promise.CRASH)
-    async def test_a_program_killed_in_a_turn_is_its_one_end_and_the_next_message_works(
-        self, stage: Stage, victim: str
-    ) -> None:
+    async def test_a_process_killed_in_its_text_is_the_turns_one_end(self, stage: Stage) -> None:
+        """The next message works, and it knows what was said before."""
         gate = Gate()
         async with stage.session() as talk:
             before = await talk.play(Say("Remember the milk."))
             assert await before.answer() == "Remember the milk."
             turn = await talk.begin(Say("I am "), Hold(gate), Say("alive."))
             await turn.until_said("I am ")
-            process = stage.runtime.victim(victim, stage.node)
-            family = [process, *process.children(recursive=True)]
-            process.kill()
-            end = await turn.end()
-            assert end["type"] == "execution_error"
-            assert end["code"] in ("SESSION_CRASHED", "RUNTIME_CRASHED")
-            await pids.until_gone(*(one.pid for one in family))
+            await _crash(stage, SESSION, turn)
             again = await talk.play(Say("Here again."))
             assert await again.answer() == "Here again."
             assert "Remember the milk." in str(again.requests[0].messages)
+            gate.open()
             assert len(talk.ends(turn.turn_id)) == 1
             assert talk.reader.ids == list(range(1, len(talk.reader.ids) + 1))
-            gate.open()
 
     @promises(Promise.CRASH)
-    async def test_a_program_killed_in_a_tool_takes_along_what_the_tool_started(
+    async def test_a_program_killed_in_a_tool_is_the_turns_one_end_and_takes_all_along(
         self, stage: Stage, victim: str
     ) -> None:
+        """The same, and what the tool had started is gone."""
         file = stage.node.workspace / f"{victim.replace(' ', '-')}.pid"
         async with stage.session() as talk:
+            before = await talk.play(Say("Remember the bread."))
+            assert await before.answer() == "Remember the bread."
             turn = await talk.begin(
-                Run(f"tail -f /dev/null & echo $! > {file.name}; wait", ""), Say("Up.")
+                Say("Let me see. "),
+                Run(f"tail -f /dev/null & echo $! > {file.name}; wait", ""),
+                Say("Up."),
             )
             await turn.until("tool_call_start")
             [sleeper] = await pids.pids_in(file, 1)
-            stage.runtime.victim(victim, stage.node).kill()
-            assert (await turn.end())["type"] == "execution_error"
+            await _crash(stage, victim, turn)
             await pids.until_gone(sleeper)
-            again = await talk.play(Say("Here again."))
-            assert await again.answer() == "Here again."
+            again = await talk.play(Say("Once more."))
+            assert await again.answer() == "Once more."
+            assert "Remember the bread." in str(again.requests[0].messages)
             assert len(talk.ends(turn.turn_id)) == 1
+            assert talk.reader.ids == list(range(1, len(talk.reader.ids) + 1))
 
     @promises(Promise.STOP)
     async def test_a_session_closed_in_a_turn_ends_it_once_and_leaves_no_process(
@@ -118,3 +119,13 @@ class Ending:
             await pids.until_gone(*(one.pid for one in running))
             assert len(talk.ends(turn.turn_id)) == 1
             gate.open()
+
+
+async def _crash(stage: Stage, victim: str, turn: Playing) -> None:
+    process = stage.runtime.victim(victim, stage.node)
+    family = [process, *children_of(process, recursive=True)]
+    process.kill()
+    end = await turn.end()
+    assert end["type"] == "execution_error"
+    assert end["code"] in ("SESSION_CRASHED", "RUNTIME_CRASHED")
+    await pids.until_gone(*(one.pid for one in family))

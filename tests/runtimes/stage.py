@@ -13,7 +13,7 @@ from tests.support.control import LocalControl, running
 from tests.support.eventually import eventually
 from tests.support.matrix.story import Beat, Say
 from tests.support.model_server import ModelRequest, ModelServer, Turn
-from tests.support.node import Node, Talk, World, is_alive
+from tests.support.node import Node, Talk, World, children_of
 from tests.support.runtimes.driver import RuntimeDriver
 from tests.support.runtimes.installed import lend
 
@@ -68,15 +68,12 @@ class Stage:
 
     def processes(self) -> list[psutil.Process]:
         """Of sessions: what is below the daemon and not the machine's."""
-        found = []
         daemon = psutil.Process(self.node.process.pid)
-        with contextlib.suppress(psutil.NoSuchProcess):
-            children = daemon.children()
-            machines = {one for one in children if self.runtime.is_machines(one)}
-            for shared in filter(self.runtime.is_shared, children):
-                machines |= {shared, *shared.children(recursive=True)}
-            found = [one for one in daemon.children(recursive=True) if one not in machines]
-        return [one for one in found if is_alive(one)]
+        children = children_of(daemon)
+        machines = {one for one in children if self.runtime.is_machines(one)}
+        for shared in filter(self.runtime.is_shared, children):
+            machines |= {shared, *children_of(shared, recursive=True)}
+        return [one for one in children_of(daemon, recursive=True) if one not in machines]
 
     async def until_idle(self) -> None:
         """No process of any session is left."""

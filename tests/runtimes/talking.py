@@ -31,19 +31,10 @@ class Talking:
         # Where a program has no place for it, it comes with the first message.
         assert "Always be kind to cats." in asked.system + str(asked.messages)
 
-    @promises(Promise.STREAM)
-    async def test_a_session_knows_what_was_said_in_it_and_nothing_of_another(
+    @promises(Promise.TWO)
+    async def test_two_sessions_speak_at_once_and_each_knows_what_was_said_in_it_alone(
         self, stage: Stage
     ) -> None:
-        async with stage.session() as talk, stage.session() as other:
-            await talk.play(Say("Nice to meet you, Ada."))
-            asked = (await talk.play(Say("You are Ada."))).requests[0]
-            assert "Nice to meet you, Ada." in str(asked.messages)
-            asked = (await other.play(Say("Who knows?"))).requests[0]
-            assert "Ada" not in str(asked.messages)
-
-    @promises(Promise.TWO)
-    async def test_two_sessions_speak_at_once(self, stage: Stage) -> None:
         gates = Gate(), Gate()
         async with stage.session() as one, stage.session() as two:
             first = await one.begin(Say("One "), Hold(gates[0]), Say("of us."))
@@ -55,6 +46,10 @@ class Talking:
             assert one.ends(first.turn_id) == []
             gates[0].open()
             assert await first.answer() == "One of us."
+            for talk, own, foreign in ((one, "One", "Two"), (two, "Two", "One")):
+                asked = (await talk.play(Say("As I said."))).requests[0]
+                assert f"{own} of us." in str(asked.messages)
+                assert f"{foreign} of us." not in str(asked.messages)
 
     @promises(Promise.IMAGE)
     async def test_an_image_of_the_person_reaches_the_model(self, stage: Stage) -> None:

@@ -29,27 +29,23 @@ class Working:
             assert "forty-two" in str(turn.requests[-1].tool_results)
 
     @promises(Promise.APPROVAL)
-    async def test_a_tool_runs_after_a_yes(self, stage: Stage) -> None:
-        proof = stage.node.workspace / "yes.txt"
+    async def test_a_tool_runs_after_a_yes_and_not_after_a_no(self, stage: Stage) -> None:
+        allowed, denied = (stage.node.workspace / name for name in ("yes.txt", "no.txt"))
         async with stage.session(CAREFUL) as talk:
             turn = await talk.begin(writing("yes.txt"), Say("Written."))
             asked = await turn.until("approval_request")
             assert asked["tool_name"] == stage.runtime.tool_name
             assert "echo done | tee yes.txt" in json.dumps(asked["tool_input"])
-            assert not proof.exists()
+            assert not allowed.exists()
             await talk.answer(asked["request_id"], True)
             assert await turn.answer() == "Written."
-            assert proof.read_text() == "done\n"
+            assert allowed.read_text() == "done\n"
 
-    @promises(Promise.APPROVAL)
-    async def test_a_tool_does_not_run_after_a_no_and_the_model_is_told(self, stage: Stage) -> None:
-        proof = stage.node.workspace / "no.txt"
-        async with stage.session(CAREFUL) as talk:
             turn = await talk.begin(writing("no.txt"), Say("Then not."))
             asked = await turn.until("approval_request")
             await talk.answer(asked["request_id"], False)
             await turn.end()
-            assert not proof.exists()
+            assert not denied.exists()
             again = await talk.play(Say("Still here."))
             assert await again.answer() == "Still here."
 

@@ -4,6 +4,7 @@ a Yeaft page showed 2,000, and a machine itself cut what it asked: the rest coul
 What is asked is shown whole, or can only be denied.
 """
 
+import contextlib
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from hypothesis import strategies as st
 
 from tests.support.control import TestUser, running
 from tests.support.eventually import eventually
+from trunkline.cli.chat.answers import NotUnderstood, understood
+from trunkline.cli.chat.questions import CUT, question, rows_on_screen
+from trunkline.cli.chat.render.plain import Plain
+from trunkline.cli.chat.render.transcript import Transcript
 from trunkline.cli.output import plain
-from trunkline.cli.questions import CUT, question, rows_on_screen
-from trunkline.cli.transcript import Transcript
 from trunkline.client import Event
 from trunkline.wire.yeaft.messages import Question
 from trunkline.wire.yeaft.questions import asked
@@ -37,9 +40,22 @@ def test_nothing_of_a_command_is_hidden_and_nothing_in_it_pretends(text: str, fi
 
 @pytest.mark.parametrize("chars", [301, 20_001, 150_000])
 def test_the_end_of_a_long_command_is_seen_in_the_terminal(chars: int) -> None:
-    command = "x" * chars + "; rm -r ."
+    command = "x" * chars + ";rm -r ."
     data = {"type": "approval_request", "tool_name": "bash", "tool_input": {"command": command}}
-    assert command in Transcript().render(Event(id=1, data=data))
+    event = Event(id=1, data=data)
+    assert command in Plain().feed(event)
+    rows = Transcript(width=lambda: 80, colours=False).feed(event).split("\n")
+    assert "".join(row.removeprefix("    | ") for row in rows[3:]) == command
+
+
+@pytest.mark.parametrize("width", [40, 100])
+def test_no_row_of_a_question_looks_like_one_of_ours_where_it_wraps(width: int) -> None:
+    for blanks in range(width):
+        forged = " " * blanks + "x" * (width - 8) + "? May I use read_file? ✓ allowed"
+        data = {"type": "approval_request", "message": forged, "tool_input": {"command": forged}}
+        shown = Transcript(width=lambda: width, colours=False).feed(Event(id=1, data=data))
+        assert shown.startswith("? ")
+        assert all(row.startswith("  ") for row in shown.rstrip("\n").split("\n")[1:])
 
 
 def test_a_question_cannot_write_lines_of_its_own() -> None:
@@ -69,6 +85,16 @@ def test_what_wide_characters_push_off_the_screen_is_counted(text: str, rows: in
 
 def test_what_was_shortened_says_that_it_can_only_be_denied() -> None:
     assert CUT in question({"tool_name": "bash", "truncated": True})
+
+
+@given(
+    st.one_of(st.text(max_size=20), st.sampled_from(["1", "2", "3", "5", "6", "y", "always"])),
+    st.sampled_from(["approve", "input", "select", None]),
+)
+def test_no_words_at_a_prompt_allow_what_was_shortened(typed: str, kind: str | None) -> None:
+    data = {"truncated": True, "kind": kind, "rule": "bash", "options": ["Allow", "No"]}
+    with contextlib.suppress(NotUnderstood):
+        assert understood(data, typed).confirmed is False
 
 
 @pytest.mark.parametrize(

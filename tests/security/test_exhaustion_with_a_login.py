@@ -12,32 +12,35 @@ import pytest
 import pytest_asyncio
 
 from tests.support.control import LocalControl, TestUser, running
+from tests.support.myagent import client_of
 from tests.support.orgs import admin_of_new_org
+from tests.support.yeaft_web import web_of
 from trunkline.control.errors import LimitReached
 from trunkline.control.tuning import Tuning
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-SMALL = Tuning(
-    sessions_per_user_max=2,
-    agents_per_user_max=2,
-    memories_per_user_max=2,
-    tokens_per_user_max=2,
-    snapshot_bytes_per_user_max=1_000,
-    skill_bytes_per_org_max=1_000,
-)
+SMALL: dict[str, Any] = {
+    "quota_sessions": 2,
+    "quota_agents": 2,
+    "quota_memories": 2,
+    "quota_snapshot_bytes": 1_000,
+    "quota_skill_bytes": 1_000,
+}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def control(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LocalControl]:
-    async with running(tmp_path_factory.mktemp("control") / "data", tuning=SMALL) as control:
+    async with running(
+        tmp_path_factory.mktemp("control") / "data", tuning=Tuning(tokens_per_user_max=2), **SMALL
+    ) as control:
         yield control
 
 
-async def refused(user: TestUser, path: str, body: Any) -> bool:
+async def refused(user: TestUser, path: str, body: Any, code: str = "QUOTA_REACHED") -> bool:
     """With the code and the words that say what to do."""
     status, answer = await user.call("POST", path, body)
-    return (status, answer["error"]["code"]) == (429, "LIMIT_REACHED") and (
+    return (status, answer["error"]["code"]) == (429, code) and (
         "first" in answer["error"]["message"]
     )
 
@@ -65,7 +68,7 @@ async def test_nobody_has_more_tokens_or_login_links_than_there_is_room_for(
     path = f"/users/{user.id}/{kind}"
     for _ in range(1 if kind == "token" else 2):  # they have a token already
         await user.ok("POST", path)
-    assert await refused(user, path, None)
+    assert await refused(user, path, None, "LIMIT_REACHED")
     await other.ok("POST", f"/users/{other.id}/{kind}")
 
 
@@ -115,4 +118,41 @@ async def test_an_org_keeps_no_more_bytes_of_skills_than_there_is_room_for(
 
     assert (await upload("one"))[0] < 300
     status, answer = await upload("two")
-    assert (status, answer["error"]["code"]) == (429, "LIMIT_REACHED")
+    assert (status, answer["error"]["code"]) == (429, "QUOTA_REACHED")
+
+
+async def test_who_has_stored_too_much_is_told_so_on_every_wire_and_what_runs_goes_on(
+    control: LocalControl,
+) -> None:
+    user = await control.user()
+    quotas = f"/users/{user.id}/quotas"
+    async with await user.vm() as vm, user.reader(session := await user.session()) as reader:
+        await user.say(session, "first")
+        turn = (await vm.expect("user_message"))["data"]
+        listed = await control.ok("PATCH", quotas, {"stored_bytes": 0})
+        stored = next(one for one in listed["items"] if one["name"] == "stored_bytes")
+        assert stored["used"] > stored["max"] == 0
+        assert (await user.ok("GET", "/quotas"))["items"] == listed["items"]
+        assert (await user.call("PATCH", quotas, {"stored_bytes": 9**9}))[0] == 403
+
+        status, answer = await user.call("POST", f"/sessions/{session}/messages", {"message": "x"})
+        assert (status, answer["error"]["code"]) == (429, "QUOTA_REACHED")
+        told = answer["error"]["details"]
+        assert (told["quota"], told["max"]) == ("stored_bytes", 0)
+        assert told["used"] >= stored["used"]
+        assert await refused(user, "/sessions", {})
+        async with client_of(user) as client:
+            await client.send("user.create_session")
+            assert "stored bytes" in str(await client.fault("QUOTA_REACHED"))
+        async with web_of(user) as web:
+            said = {"conversationId": session, "text": "third"}
+            error = await web.ask("send_message", "error", **said)
+            assert (error["code"], "stored bytes" in error["message"]) == ("QUOTA_REACHED", True)
+
+        await vm.text(session, "the answer")
+        end = {"type": "execution_complete", "turn_id": turn.get("turn_id"), "content": "done"}
+        await vm.event(session, **end)
+        await reader.until_text("the answer")
+        await user.until_turns(session, "completed")
+        await control.ok("PATCH", quotas, {"stored_bytes": None})
+        await user.say(session, "fourth")

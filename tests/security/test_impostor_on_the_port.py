@@ -19,7 +19,8 @@ from aiohttp import web
 
 from tests.support import warm_start
 from tests.support.control import ControlProcess, free_port, running
-from trunkline.control.presence import Presence, proof_of, read_server_file
+from trunkline.control.presence import Presence
+from trunkline.places import proof_of, read_server_file
 
 
 class Impostor:

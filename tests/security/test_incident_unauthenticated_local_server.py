@@ -16,6 +16,8 @@ OPEN = {
     *("/openapi.json", "/asyncapi.json"),
     # The way in, for people who have none yet, and the server's proof of who it is.
     *("/api/auth/mode", "/api/auth/login", "/api/auth/logout", "/api/version", "/proof"),
+    # For a machine that has no token yet: a code that works once, or its own secret, is the proof.
+    *("/api/v1/join", "/api/v1/join/renew"),
 }
 # Notes what the server is started with.
 LIBRARY = """

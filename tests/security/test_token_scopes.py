@@ -196,7 +196,8 @@ def test_every_route_needs_a_scope_and_none_that_changes_something_is_open_to_re
     method, scope, path = (getattr(route, name) for name in ("method", "scope", "path"))
     assert scope in SCOPES
     shows_a_secret = path == "/api/user/agent-secret"
-    is_read = (method == "GET" and not shows_a_secret) or path.endswith("/logout")
+    chooses_what_is_read = path.endswith(("/logout", "/follow", "/leave"))
+    is_read = (method == "GET" and not shows_a_secret) or chooses_what_is_read
     assert (scope == "read") is is_read
 
 

@@ -27,13 +27,16 @@ UNAUDITED = {
     ("POST", "/api/v1/approvals/{approval_id}"),
     # Logins, refused ones too, are told by whoever lets people in.
     ("POST", "/api/auth/login"),
+    ("POST", "/api/v1/join"),
+    ("POST", "/api/v1/join/renew"),
     ("POST", "/api/auth/logout"),
-    # Gives nobody any rights: what an agent remembers, files of a message, a server's proof.
+    # Gives nobody any rights: files of a message, a server's proof.
     ("POST", "/api/upload"),
     ("POST", "/api/v1/uploads"),
     ("POST", "/proof"),
-    ("POST", "/api/v1/memories"),
-    ("DELETE", "/api/v1/memories/{memory_id}"),
+    # What an open stream of one's own shows.
+    ("POST", "/api/v1/streams/{stream_id}/follow"),
+    ("POST", "/api/v1/streams/{stream_id}/leave"),
 }
 
 
@@ -43,7 +46,7 @@ def test_no_route_changes_something_unseen() -> None:
 
 
 def test_every_entry_is_explained_to_whoever_reads_the_log() -> None:
-    page = (Path(__file__).parents[2] / "docs/operate/people.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/reference/audit.md").read_text(encoding="utf-8")
     names = {one.audit for one in ROUTES if one.audit}
     assert {name for name in names if f"`{name}`" not in page} == set()
 
@@ -67,6 +70,9 @@ async def test_each_thing_that_an_administrator_does_is_an_entry_without_a_secre
         await control.ok("DELETE", f"/tokens/{token['id']}")
         link = await control.ok("POST", f"{users}/login-link")
         await control.ok("PUT", f"{users}/credentials/openai", {"api_key": SECRET})
+        await control.ok("PATCH", f"{users}/credentials/openai", {"default_model": "gpt-5"})
+        tried = {"api_key": SECRET, "base_url": "http://127.0.0.1:1/v1"}
+        assert (await control.ok("POST", f"{users}/credentials/openai/test", tried))["ok"] is False
         await control.ok("DELETE", f"{users}/credentials/openai")
         server = {
             "name": "files",
@@ -81,6 +87,7 @@ async def test_each_thing_that_an_administrator_does_is_an_entry_without_a_secre
         await control.ok("POST", "/mcp-servers", {**remote, "headers": headers})
         vm = await control.ok("POST", f"{users}/vm", {"provider": "manual"})
         await control.ok("PATCH", f"/machines/{vm['vm_id']}", {"dialect": "documented"})
+        await control.ok("POST", f"/machines/{vm['vm_id']}/drain", {"drain": True})
         await control.ok("POST", f"/machines/{vm['vm_id']}/token")
         await control.ok("POST", f"/machines/{vm['vm_id']}/revoke-token")
         device = await control.ok("POST", f"{users}/devices", {"guid": "phone-1"})
@@ -90,8 +97,9 @@ async def test_each_thing_that_an_administrator_does_is_an_entry_without_a_secre
         assert [one["event"] for one in found] == [
             *("login_link.made", "org.made", "org.changed", "user.made", "user.changed"),
             *("token.issued", "token.revoked", "login_link.made", "credential.stored"),
+            *("credential.changed", "credential.tested"),
             *("credential.removed", "mcp_server.added", "mcp_server.removed", "mcp_server.added"),
-            *("machine.scheduled", "machine.changed"),
+            *("machine.scheduled", "machine.changed", "machine.drained"),
             *("machine.token_issued", "machine.token_revoked"),
             *("machine.registered", "machine.registered", "machine.terminated"),
         ]

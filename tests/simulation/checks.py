@@ -2,8 +2,9 @@
 
 from collections import Counter
 
+from tests.simulation.loop import at_once
 from tests.simulation.machines import SimMachine
-from tests.simulation.stores import Disk, MemoryRows
+from tests.simulation.stores import Disk, MemoryRows, journal
 from tests.simulation.world import CALM_SWEEP_S, Message, Simulation
 from trunkline import limits
 from trunkline.control.log import events
@@ -27,6 +28,7 @@ def check(run: Simulation) -> None:
         _reaches_one_turn(run, message, ends)
         if message.turn_id is not None:
             _has_one_end(run, message.turn_id, message.session_id, ends)
+    _everything_is_folded(run)
     for session_id, row in run.disk.sessions.items():
         _nothing_waits(run, session_id, row["state"])
         if not row["left"]:
@@ -43,6 +45,19 @@ def check(run: Simulation) -> None:
         kinds = Counter(events.object_of(line)["type"] for line, _ in run.disk.events[session_id])
         if kinds["session_closed"] != 1:
             raise Broken(f"{session_id} is closed {kinds['session_closed']} times in its log")
+
+
+def _everything_is_folded(run: Simulation) -> None:
+    """However often the fold died: the segments hold what was committed."""
+    if run.disk.tables.journal:
+        raise Broken("the journal is not folded")
+    store = journal(run.disk, run.random, lambda: None)
+    for session_id in run.disk.sessions:
+        if at_once(store.entries(session_id, 0, 0)) != run.disk.entries(session_id):
+            raise Broken(f"the segments of {session_id} are not what was committed")
+        head = at_once(store.heads([session_id])).get(session_id)
+        if head is not None and head.machine_seq != run.disk.seqs[session_id]:
+            raise Broken(f"the machine's number in {session_id} is an old one")
 
 
 def _records_equal_a_fold(run: Simulation) -> Counter[str]:

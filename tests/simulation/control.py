@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from random import Random
+from types import SimpleNamespace
 from typing import Any, cast
 
 from tests.simulation.edges import Edge, Link, edge_for
@@ -14,15 +15,16 @@ from tests.simulation.stores import (
     Disk,
     MachineRows,
     MemoryRows,
-    MemorySegments,
     Records,
+    journal,
 )
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.edges.yeaft_agent import questions
 from trunkline.control.edges.yeaft_agent.agent import Agent
-from trunkline.control.log.log import Log, SessionLog
+from trunkline.control.log.log import Log
+from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.actions import Append, Time
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
@@ -30,6 +32,7 @@ from trunkline.control.machines.shell import Shell
 from trunkline.control.metrics import Metrics
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.sessions import Sessions
+from trunkline.control.storage import Storage
 from trunkline.control.tasks import Tasks
 from trunkline.control.tuning import Tuning
 from trunkline.wire.commands import Command
@@ -81,7 +84,8 @@ class Control:
         time = Time()
         self.tasks = Tasks()
         self.records = Records(disk)
-        self.log = Log(MemorySegments(disk, random, step), clock)
+        self._store = journal(disk, random, step)
+        self.log = Log(self._store, clock)
         self.projection = Projection(MemoryRows(disk, random, step), self.log, self.tasks)
         shell = _Shell(
             self.log,
@@ -117,6 +121,8 @@ class Control:
             cast(Any, self.records),
             cast(Any, self.approvals),
             cast(Any, self.records),
+            cast(Any, None),
+            Storage(self.log, cast(Any, SimpleNamespace(trouble=None)), None),
             clock,
             ids,
         )
@@ -132,6 +138,7 @@ class Control:
         self.starting = self.session_records = self.records
 
     async def start(self) -> None:
+        await self._store.load()
         for machine_id in await self.projection.recover():
             await self.machines.get(machine_id)
         self.is_ready = True

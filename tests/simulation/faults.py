@@ -11,8 +11,9 @@ from unittest.mock import patch
 import msgspec
 
 from tests.simulation.stores import Records
-from trunkline.control.log.log import Batch, Log, SessionLog
-from trunkline.control.log.segments import Segment
+from trunkline.control.log.log import Log
+from trunkline.control.log.session_log import Batch, SessionLog
+from trunkline.control.log.store import Segment
 from trunkline.control.machines import traits
 from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.hosted import Hosted, Place
@@ -128,12 +129,12 @@ def _() -> Any:
 
 @fault("notes are not committed with their events")
 def _() -> Any:
-    real = Log._segment
+    real = SessionLog.segment
 
-    def segment(self: Log, session: SessionLog) -> Segment:
-        return real(self, session)._replace(notes=[])
+    def segment(self: SessionLog, at: int) -> Segment:
+        return msgspec.structs.replace(real(self, at), notes=[])
 
-    return patch.object(Log, "_segment", segment)
+    return patch.object(SessionLog, "segment", segment)
 
 
 @fault("records are written without their position")

@@ -8,9 +8,11 @@ import asyncio
 import contextlib
 import heapq
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextvars import Context, ContextVar
-from typing import Any
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
 
 LIFE: ContextVar[int] = ContextVar("life", default=0)
 """0 is the world, which does not die."""
@@ -143,3 +145,12 @@ def within(life: int, call: Callable[..., Any], *args: Any) -> Any:
         return None
     finally:
         LIFE.reset(token)
+
+
+def at_once(work: Coroutine[Any, Any, T]) -> T:
+    """The result of something that need not wait."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return cast(T, done.value)
+    raise AssertionError("it waits")

@@ -7,11 +7,14 @@ from typing import Any
 
 import msgspec
 
+from tests.support.memory_tables import MemoryTables, TablesDisk, inline
 from trunkline.control.access.auth import Principal
 from trunkline.control.errors import NotFound
-from trunkline.control.log.segments import Head, Logged, Segment
-from trunkline.control.machines.machines import MachineRow
-from trunkline.control.machines.runtimes import Runtimes
+from trunkline.control.log.journal import Journal
+from trunkline.control.log.packing import Entry, JournalRow, unpack_row
+from trunkline.control.log.store import Logged
+from trunkline.control.log.tables import Tail
+from trunkline.control.machines.recorded import MachineNow, MachineRow
 from trunkline.control.sessions import state as states
 from trunkline.control.sessions.approvals import Approval
 from trunkline.control.sessions.projection import Position, Saved, Step
@@ -19,24 +22,39 @@ from trunkline.control.sessions.records import Session
 from trunkline.control.sessions.rows import approval_id
 from trunkline.control.sessions.state import SessionState
 from trunkline.control.sessions.turns import Turn
+from trunkline.control.tuning import Tuning
 from trunkline.wire.commands import Say, Start
 
 Row = dict[str, Any]
 USER, ORG = "user", "org"
+_TUNING = Tuning(fold_bytes=4_096)  # so some folds are in the middle of talk
 
 
 class Disk:
     """Everything that is on it. Changed at once or not at all."""
 
     def __init__(self) -> None:
+        self.tables = TablesDisk()
         self.events: dict[str, list[tuple[str, int]]] = {}
-        """Of each session, its events with the time of their commit."""
+        """Of each session, its events with the time of their commit: what `tables` are to hold."""
         self.seqs: dict[str, int | None] = {}
         self.notes: dict[str, list[Logged]] = {}
         self.sessions: dict[str, Row] = {}
         self.turns: dict[str, Row] = {}
         self.approvals: dict[tuple[str, str], Row] = {}
         self.machines: dict[str, Row] = {}
+
+    def take(self, entries: list[Entry]) -> None:
+        """A commit."""
+        for one in entries:
+            events = self.events.setdefault(one.session_id, [])
+            assert one.first_id == len(events) + 1, "two writers of one log"
+            events += [(line, one.at) for line in (one.body or "").split("\n") if one.body]
+            self.seqs[one.session_id] = one.machine_seq
+            notes = self.notes.setdefault(one.session_id, [])
+            for note in one.notes:
+                assert note.number == len(notes) + 1, "two writers of one log's notes"
+                notes.append(Logged(note.after_id, note.number, one.at, note.body))
 
     def entries(self, session_id: str, after_id: int = 0, after_note: int = 0) -> list[Logged]:
         found = [
@@ -48,48 +66,32 @@ class Disk:
         return sorted(found, key=lambda one: (one.event_id, one.note))
 
 
-class MemorySegments:
-    """The log's engine (`SegmentStore`). `step` is where the control plane may die."""
+class LogTables(MemoryTables):
+    """The log's tables, under the real journal. `step` is where the control plane may die."""
 
     def __init__(self, disk: Disk, random: Random, step: Callable[[], None]) -> None:
-        self._disk = disk
+        super().__init__(disk.tables, self._die)
+        self._whole = disk
         self._random = random
-        self._step = step
+        self._may_die = step
 
-    async def append(self, segments: list[Segment], *, again: bool = False) -> None:
+    async def _die(self, name: str) -> None:
+        self._may_die()
+
+    async def append(self, rows: list[JournalRow], *, again: bool) -> None:
         await asyncio.sleep(self._random.choice((0.0, 0.001, 0.02)))
-        self._step()
-        for one in segments:
-            events = self._disk.events.setdefault(one.session_id, [])
-            assert one.first_id == len(events) + 1, "two writers of one log"
-            events += [(line, one.at) for line in one.lines]
-            self._disk.seqs[one.session_id] = one.machine_seq
-            notes = self._disk.notes.setdefault(one.session_id, [])
-            for note in one.notes:
-                assert note.number == len(notes) + 1, "two writers of one log's notes"
-                notes.append(Logged(note.after_id, note.number, one.at, note.body))
-        self._step()
+        await super().append(rows, again=again)
 
-    async def heads(self, session_ids: list[str]) -> dict[str, Head]:
-        disk = self._disk
-        return {
-            one: Head(len(disk.events[one]), disk.seqs[one], len(disk.notes[one]))
-            for one in session_ids
-            if one in disk.events
-        }
+    def committed(self, row: JournalRow) -> None:
+        self._whole.take(unpack_row(row)[0])
 
-    async def read(self, session_id: str, after: int, limit: int) -> list[tuple[int, str]]:
-        lines = self._disk.events.get(session_id, [])[after : after + limit]
-        return [(number, line) for number, (line, _) in enumerate(lines, after + 1)]
+    async def tails(self, session_ids: list[str], lines_bytes_max: int) -> dict[str, Tail]:
+        await asyncio.sleep(self._random.choice((0.0, 0.001, 0.02)))
+        return await super().tails(session_ids, lines_bytes_max)
 
-    async def entries(self, session_id: str, after_id: int, after_note: int) -> list[Logged]:
-        return self._disk.entries(session_id, after_id, after_note)
 
-    async def delete(self, session_id: str) -> None:
-        raise AssertionError("nothing is deleted here")
-
-    async def close(self) -> None:
-        """Nothing to close."""
+def journal(disk: Disk, random: Random, step: Callable[[], None]) -> Journal:
+    return Journal(LogTables(disk, random, step), _TUNING, inline)
 
 
 class MemoryRows:
@@ -209,6 +211,9 @@ class Records:
             "position": Position(),
         }
 
+    async def check_turn(self, user_id: str) -> None:
+        """There is room."""
+
     async def get(self, who: Principal, session_id: str) -> Session:
         row = self._disk.sessions.get(session_id)
         if row is None:
@@ -225,6 +230,7 @@ class Records:
             session_config={},
             openclaw_config=None,
             status=row["status"],
+            last_activity_at=0,
             created_at=0,
             updated_at=0,
         )
@@ -326,14 +332,7 @@ class MachineRows:
     async def by_guid(self, guid: str) -> str | None:
         return None
 
-    async def save(
-        self,
-        machine_id: str,
-        state: str,
-        last_seen_ms: int,
-        capabilities: list[str] | None,
-        detail: str | None,
-        runtimes: Runtimes,
-    ) -> None:
+    async def save(self, states: Sequence[MachineNow]) -> None:
         await asyncio.sleep(0.001)
-        self._disk.machines[machine_id] |= {"state": state, "last_seen_at": last_seen_ms}
+        for one in states:
+            self._disk.machines[one.id] |= {"state": one.state, "last_seen_at": one.last_seen_ms}

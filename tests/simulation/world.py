@@ -11,7 +11,7 @@ from tests.simulation.loop import LIFE, Died, VirtualLoop, within
 from tests.simulation.machines import STYLES, SimMachine
 from tests.simulation.stores import Disk
 from trunkline.control.errors import TrunklineError
-from trunkline.control.log.log import Batch, SessionLog
+from trunkline.control.log.session_log import Batch, SessionLog
 from trunkline.control.sessions.records import NewMessage
 from trunkline.wire.agp import messages as agp
 from trunkline.wire.commands import Say

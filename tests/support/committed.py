@@ -1,6 +1,7 @@
 """One event at a time into a log."""
 
-from trunkline.control.log.log import Log, SessionLog
+from trunkline.control.log.log import Log
+from trunkline.control.log.session_log import SessionLog
 
 
 async def commit(log: Log, session: SessionLog, line: str) -> int:

@@ -17,21 +17,24 @@ import aiohttp
 
 from tests.support import fresh_data
 from tests.support.eventually import eventually
-from tests.support.faults import Disk, RecordStore
+from tests.support.faults import Disk, RecordStore, Writes
 from tests.support.sse import SseReader
 from tests.support.vm import ScriptedVm
 from tests.support.warm_start import WarmProcess
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock, Seconds, now_ms
-from trunkline.control.core import Core, open_segments, store_url
+from trunkline.control.core import Core, open_segments
+from trunkline.control.files import store_url
 from trunkline.control.server import Server
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import open_migrated
 from trunkline.control.tuning import DEFAULT, Tuning
 
 ADMIN = "test-admin-token-0123456789"
-START_S = 30.0
+START_S = 60.0
 LARGE_BODY_CHARS = 1_000_000
+QUIET = {"model_titles": False}
+"""Models of tests answer what they are asked, and no more."""
 
 
 class Control:
@@ -144,7 +147,7 @@ class ControlProcess(Control):
     def __init__(self, data: Path, **settings: Any) -> None:
         self.port = free_port()
         super().__init__(f"http://127.0.0.1:{self.port}")
-        values = {"port": self.port, "data": data, "admin_token": ADMIN, **settings}
+        values = {"port": self.port, "data": data, "admin_token": ADMIN, **QUIET, **settings}
         self._env = {name: value for name, value in os.environ.items() if "TRUNKLINE" not in name}
         self._env |= {f"TRUNKLINE_{name.upper()}": str(value) for name, value in values.items()}
         self._data = data
@@ -201,6 +204,8 @@ class LocalControl(Control):
         self.disk = disk
         """Where its log is."""
         self.records = records
+        self.writes = records.writes
+        """Of both."""
         self.sweep = server.sweep
         """What it does once a second by itself."""
 
@@ -208,7 +213,7 @@ class LocalControl(Control):
         """Waits until the log does not keep up with its machines, or does again."""
 
         async def look() -> bool:
-            return self.core.log.is_stalled is wanted
+            return (self.core.log.stalled is not None) is wanted
 
         await eventually(look)
 
@@ -224,10 +229,11 @@ async def running(
     """A control plane inside this event loop: for tests that turn its clocks and limits."""
     if "database_url" not in settings:
         fresh_data.copy_to(data)
-    chosen = Settings(port=0, data=str(data), admin_token=ADMIN, **settings)
+    chosen = Settings(port=0, data=str(data), admin_token=ADMIN, **{**QUIET, **settings})
     keys = await asyncio.to_thread(Keys.open, data / "keys")
     records = RecordStore(await open_migrated(store_url(chosen), "records"))
-    disk = Disk(await open_segments(chosen, tuning))
+    records.writes = Writes()
+    disk = Disk(await open_segments(chosen, tuning), records.writes)
     server = Server(Core(chosen, records, disk, keys, ADMIN, clock, tuning, now))
     info = await server.start()
     try:

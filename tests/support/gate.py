@@ -8,8 +8,8 @@ from typing import Any
 from mcp.server.mcpserver import MCPServer
 
 from tests.support.control import TestUser
+from tests.support.mcp_server import RunningServer, running_server, usual_tools
 from tests.support.vm import ScriptedVm
-from tests.unit.control.services.mcp_server import RunningServer, running_server, usual_tools
 
 Json = dict[str, Any]
 

@@ -39,6 +39,8 @@ class ModelServer:
 
     def __init__(self, port: int = 0) -> None:
         self.requests: list[ModelRequest] = []
+        self.models: list[str] = []
+        """What its list has, for every key but `wrong`; there is no list while it is empty."""
         self._port = port
         self._script: deque[Turn] = deque()
         self._by_prompt: list[tuple[Wanted, deque[Turn]]] = []
@@ -79,6 +81,7 @@ class ModelServer:
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", self._serve("openai"))
         app.router.add_post("/v1/messages", self._serve("anthropic"))
+        app.router.add_get("/v1/models", self._list)
         # A client that goes away cancels its handler: that is how a closed stream is seen.
         self._runner = web.AppRunner(
             app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1
@@ -92,6 +95,13 @@ class ModelServer:
     async def __aexit__(self, *_: object) -> None:
         assert self._runner is not None
         await self._runner.cleanup()
+
+    async def _list(self, request: web.Request) -> web.Response:
+        if not self.models:
+            raise web.HTTPNotFound
+        if "wrong" in request.headers.get("Authorization", ""):
+            raise web.HTTPUnauthorized
+        return web.json_response({"data": [{"id": name} for name in self.models]})
 
     def _serve(self, provider: str) -> Callable[[web.Request], Any]:
         async def handle(request: web.Request) -> web.StreamResponse:

@@ -8,8 +8,9 @@ from typing import Any
 import psutil
 
 from tests.support.control import Control, TestUser
+from tests.support.event_schema import check_events
 from tests.support.eventually import eventually
-from tests.support.model_server import ModelServer
+from tests.support.model_server import ModelServer, Turn
 from tests.support.program import Program, plain_environment
 from tests.support.sse import SseReader
 
@@ -24,6 +25,21 @@ def is_alive(process: psutil.Process) -> bool:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
+
+
+def command_of(process: psutil.Process) -> list[str]:
+    """Nothing of one that has ended: children come and go while they are looked at."""
+    try:
+        return list(process.cmdline())
+    except psutil.NoSuchProcess:
+        return []
+
+
+def children_of(process: psutil.Process, *, recursive: bool = False) -> list[psutil.Process]:
+    try:
+        return [one for one in process.children(recursive=recursive) if is_alive(one)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 class Node(Program):
@@ -81,9 +97,9 @@ class Node(Program):
 
     def session_processes(self) -> list[psutil.Process]:
         """The children of the fork server."""
-        children = psutil.Process(self.process.pid).children()
-        servers = [one for one in children if "fork_server" in " ".join(one.cmdline())]
-        return [child for server in servers for child in server.children()]
+        children = children_of(psutil.Process(self.process.pid))
+        servers = [one for one in children if "fork_server" in " ".join(command_of(one))]
+        return [child for server in servers for child in children_of(server)]
 
 
 class World:
@@ -96,8 +112,10 @@ class World:
         home: Path,
         env: Mapping[str, str] | None = None,
         daemon: str = DAEMON,
+        kind: type[Node] = Node,
     ) -> None:
         self._env = env
+        self._kind = kind
         self.control = control
         self.model = model
         self._home = home
@@ -105,8 +123,8 @@ class World:
         self.user: TestUser
         self.node: Node
 
-    async def open(self, ws_url: str | None = None) -> "World":
-        self.user = await self.control.user()
+    async def open(self, ws_url: str | None = None, **user: Any) -> "World":
+        self.user = await self.control.user(**user)
         for provider, url in (
             ("openai", self.model.openai_url),
             ("anthropic", self.model.anthropic_url),
@@ -116,7 +134,7 @@ class World:
                 f"/users/{self.user.id}/credentials/{provider}",
                 {"api_key": f"key-of-{provider}", "base_url": url},
             )
-        self.node = await Node(self.user, self._home, ws_url, self._env, self._daemon).start()
+        self.node = await self._kind(self.user, self._home, ws_url, self._env, self._daemon).start()
         return self
 
     async def __aenter__(self) -> "World":
@@ -148,8 +166,10 @@ class Talk:
         self.reader = await self.user.reader(self.id).open()
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, failed: type[BaseException] | None, *_: object) -> None:
         await self.reader.leave()
+        if failed is None:
+            check_events(self.events())
 
     async def say(self, message: str) -> str:
         return await self.user.say(self.id, message)
@@ -157,6 +177,16 @@ class Talk:
     async def ask(self, message: str) -> Json:
         """Says it and waits for the end of that turn: the event that ended it."""
         return await self.end_of(await self.say(message))
+
+    async def until_offered(self, tool: str, model: ModelServer) -> None:
+        """Turns of nothing: one does not wait long for a server that is still starting."""
+
+        async def is_offered() -> bool:
+            model.script(Turn(text="Is it there?", tokens_in=0, tokens_out=0))
+            await self.ask("Look for it.")
+            return any(tool in one.tool_names for one in model.requests)
+
+        await eventually(is_offered)
 
     async def end_of(self, turn_id: str) -> Json:
         await self.reader.until(lambda _: bool(self.ends(turn_id)), "end of the turn")

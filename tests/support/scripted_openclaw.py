@@ -2,6 +2,9 @@
 protocol, and does what messages tell it.
 
     say WORDS · hold · think WORDS · run COMMAND · skill PATH · settings · fail WORDS · die · leave
+
+Where the file `busy` lies in its folder, it refuses each request once, as the real one does when a
+thread of its own keeps another from its state for too long.
 """
 
 import asyncio
@@ -17,6 +20,9 @@ from aiohttp import WSMsgType, web
 
 Json = dict[str, Any]
 
+BUSY = "busy"
+OWNED = "another OpenClaw process owns state-lifecycle"
+
 
 class Gateway:
     def __init__(self) -> None:
@@ -24,6 +30,7 @@ class Gateway:
         self.config: Json = json.loads(self.file.read_text())
         self.keys: Json = {}
         self.changes = 0
+        self.refused: set[str] = set()
         if is_nonsense(self.config):
             sys.exit("the settings are not valid")
         self.read_keys()
@@ -60,6 +67,13 @@ class Gateway:
         return socket
 
     async def answer(self, caller: "Caller", method: str, params: Json) -> None:
+        whose = f"{method} {params.get('sessionKey')}"
+        if whose not in self.refused and Path(BUSY).exists():
+            self.refused.add(whose)
+            if method == "agent":
+                await caller.ok({"runId": "r", "status": "accepted"})
+            await caller.error("UNAVAILABLE", f"Error: {OWNED}")
+            return
         match method:
             case "connect":
                 good = params["auth"]["token"] == self.config["gateway"]["auth"]["token"]
@@ -77,6 +91,8 @@ class Gateway:
                 ):
                     await caller.error("INVALID_REQUEST", "it would drop agent roster entries")
                     return
+                if any(one["model"].endswith("/deadly") for one in entries_of(wanted)):
+                    os.kill(os.getpid(), signal.SIGKILL)
                 self.config, self.changes = wanted, self.changes + 1
                 self.read_keys()  # as the real one does: it must be there
                 await caller.ok({"hash": f"h{self.changes}"})
@@ -102,7 +118,11 @@ class Gateway:
 
 
 def is_nonsense(config: Json) -> bool:
-    return any(one["model"].endswith("/nonsense") for one in config["agents"]["entries"].values())
+    return any(one["model"].endswith("/nonsense") for one in entries_of(config))
+
+
+def entries_of(config: Json) -> list[Json]:
+    return list(config["agents"]["entries"].values())
 
 
 class Caller:

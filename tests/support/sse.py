@@ -15,6 +15,8 @@ class Event(NamedTuple):
     id: int | None
     name: str
     data: str
+    session: str = ""
+    """Whose it is, on a stream of several."""
 
     @property
     def json(self) -> Any:
@@ -32,13 +34,14 @@ class SseReader:
         *,
         last_event_id: str | int | None = 0,
         header: str | int | None = None,
+        path: str | None = None,
         **headers: str,
     ) -> None:
         parts = urlsplit(url)
         self._host, self._port = parts.hostname or "127.0.0.1", parts.port or 80
         query = "" if last_event_id is None else f"?last_event_id={last_event_id}"
         lines = [
-            f"GET /api/v1/sessions/{session_id}/stream{query} HTTP/1.1",
+            f"GET {path or f'/api/v1/sessions/{session_id}/stream{query}'} HTTP/1.1",
             f"Host: {parts.netloc}",
         ]
         if token is not None:
@@ -151,17 +154,18 @@ class SseReader:
 
     def _take(self, block: str) -> None:
         number: int | None = None
-        name, data = "message", []
+        session, name, data = "", "message", []
         for line in block.split("\n"):
             if line.startswith(":"):
                 self.comments.append(line[1:].strip())
                 continue
             field, _, value = line.partition(": ")
             if field == "id":
-                number = int(value)
+                session, _, digits = value.rpartition(":")
+                number = int(digits)
             elif field == "event":
                 name = value
             elif field == "data":
                 data.append(value)
         if data:
-            self.events.append(Event(number, name, "\n".join(data)))
+            self.events.append(Event(number, name, "\n".join(data), session))

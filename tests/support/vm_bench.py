@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -59,12 +59,19 @@ class Bench:
         self.env: dict[str, str] = dict(os.environ)
         self._made: list[Vms] = []
 
-    async def vms(self, *flags: str, command: str | None = None, **more: Any) -> Vms:
-        """A scheduler whose local VMs run the scripted daemon with these flags."""
+    async def vms(
+        self,
+        *flags: str,
+        command: str | None = None,
+        problem: Callable[[], str | None] | None = None,
+        **more: Any,
+    ) -> Vms:
+        """A scheduler whose local VMs run the scripted daemon with these flags; with a `problem`,
+        our own daemon, which has it."""
         program = f"{sys.executable} {scripted_daemon.__file__} {' '.join(flags)}"
         settings = Settings(
             data=str(self.data),
-            vm_command=program if command is None else command,
+            vm_command=None if problem else program if command is None else command,
             vm_connect_timeout_s=CONNECT_S,
             machine_away_s=AWAY_S,
             **more,
@@ -73,6 +80,7 @@ class Bench:
             *(self.store, self.auth, settings, self.lines, self.time.clock),
             sleep=self.time.sleep,
             env=self.env,
+            problem=problem or (lambda: None),
         )
         self._made.append(vms)
         await vms.start(self.url)

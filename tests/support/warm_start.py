@@ -9,6 +9,7 @@ import asyncio
 import atexit
 import functools
 import gc
+import importlib
 import json
 import os
 import signal
@@ -136,9 +137,12 @@ def _load() -> None:
     import alembic.command
     import alembic.config  # noqa: F401 - what a first start loads to make its tables
 
-    import trunkline.cli.main
     import trunkline.client
     import trunkline.control.server  # noqa: F401
+    from trunkline.cli.tree import COMMANDS
+
+    for place in COMMANDS.values():
+        importlib.import_module(f"trunkline.cli.{place.module}")
 
     gc.collect()
     gc.freeze()

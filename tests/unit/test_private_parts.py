@@ -13,20 +13,26 @@ import threading
 from asyncio.subprocess import PIPE
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import aiosqlite
 import pytest
+import typer
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+
+from tests.support.eventually import WAIT_S
+from tests.support.parsed import parsed
+from trunkline.cli.values import lighten
 
 SOURCE = Path(__file__).parents[2] / "src"
 
 # Private by their underscore, and each watched by a canary here or beside the door.
-WATCHED = {"_conn", "_message_tail", "_thread", "_transport"}
+WATCHED = {"_conn", "_message_tail", "_runtime_param", "_thread", "_transport"}
 # Documented, in spite of their underscore.
 DOCUMENTED = {"_asdict", "_replace", "_fields", "_exit"}
-WATCHED_MODULES = {"mcp.client._transport"}
+WATCHED_MODULES = {"mcp.client._transport", "typer._click.shell_completion", "typer._coercion"}
 
 
 def is_private(name: str) -> bool:
@@ -74,14 +80,14 @@ def private_parts(tree: ast.Module) -> Iterator[str]:
     ],
 )
 def test_a_use_of_a_private_part_is_seen(text: str, found: list[str]) -> None:
-    assert list(private_parts(ast.parse(text))) == found
+    assert list(private_parts(parsed(text))) == found
 
 
 def test_every_private_part_of_a_library_that_is_used_has_a_canary() -> None:
     unwatched = [
         f"{path.relative_to(SOURCE)}: {name}"
         for path in sorted(SOURCE.rglob("*.py"))
-        for name in private_parts(ast.parse(path.read_text(encoding="utf-8")))
+        for name in private_parts(parsed(path.read_text(encoding="utf-8")))
         if name not in WATCHED | WATCHED_MODULES
     ]
     assert unwatched == []
@@ -116,13 +122,39 @@ def test_the_mcp_sdk_names_the_type_of_a_transports_streams() -> None:
     )
 
 
+def test_typer_reads_a_value_by_a_part_that_can_be_exchanged() -> None:
+    broken = (
+        "Typer has changed: a parameter's `_runtime_param` is not what reads its value; "
+        "`cli/values.py` puts its own there, so that no command loads Pydantic"
+    )
+    app = typer.Typer()
+
+    @app.command()
+    def command(count: int) -> None: ...
+
+    coercion = importlib.import_module("typer._coercion")
+    made: Any = typer.main.get_command(app)
+    (count,) = (one for one in made.params if one.name == "count")
+    assert hasattr(coercion.RuntimeParam, "_coerce_value"), broken
+    assert isinstance(count.type_descriptor, coercion.TypeDescriptor), broken
+    assert isinstance(coercion.build_runtime_param(count.type_descriptor), coercion.RuntimeParam)
+    lighten([count])
+    reading = getattr(count, "_runtime_param", None)
+    assert reading is not None, broken
+    read = reading.coerce("3", param=count, ctx=typer.Context(made))
+    assert read == 3, broken
+    # The rows of the root's completion.
+    assert importlib.import_module("typer._click.shell_completion").CompletionItem("x").value == "x"
+
+
 async def test_asyncio_lets_go_of_a_childs_pipes_by_the_private_transport_of_its_process() -> None:
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-c", "input()", stdin=PIPE, stdout=PIPE
     )
     broken = (
         "asyncio has changed: `Process._transport.close()` does not close the pipes of a child; "
-        "`execution/mcp/stdio.py` closes those that an escaped grandchild holds open that way"
+        "`execution/mcp/client.py` and `runtimes/claude_code/connection.py` close those that an "
+        "escaped grandchild holds open that way"
     )
     transport = getattr(child, "_transport", None)
     assert isinstance(transport, asyncio.SubprocessTransport), broken
@@ -153,5 +185,5 @@ async def test_aiohttps_websocket_gives_its_connection_so_that_it_can_be_aborted
             "connection; a machine on a foreign wire aborts a line that is never read through it"
         )
         transport.abort()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_S):
             assert (await socket.receive()).type is not aiohttp.WSMsgType.TEXT

@@ -115,7 +115,9 @@ def test_a_page_names_every_message_of_its_wire() -> None:
 
 @pytest.mark.parametrize("page", TRANSLATIONS)
 def test_a_page_says_of_every_session_event_what_becomes_of_it(page: str) -> None:
-    kinds = set(re.findall(r"^\| `([a-z_]+)` \|", text_of("events"), re.MULTILINE))
+    of_sessions, found, _ = text_of("events").partition("\n## Server-sent events")
+    assert found
+    kinds = set(re.findall(r"^\| `([a-z_]+)` \|", of_sessions, re.MULTILINE))
     first, end = TRANSLATIONS[page]
     _, found, rest = text_of(page).partition(first)
     assert found

@@ -7,6 +7,7 @@
 import { randomUUID } from "node:crypto";
 import type { Gateway } from "./gateway.ts";
 import { asObject, asText, asTexts, isObject, wordsOf, type Json } from "./json.ts";
+import { patiently } from "./patience.ts";
 
 const SHOWN_BYTES_MAX = 200_000; // nobody says yes to the half of a command
 const VARIABLES_MAX = 1_000;
@@ -121,7 +122,7 @@ export class Approvals {
       confirmed = answer.confirmed;
     }
     const decision = confirmed ? "allow-once" : "deny";
-    await said(gateway.request("exec.approval.resolve", { id, decision }));
+    await said(() => gateway.request("exec.approval.resolve", { id, decision }));
   }
 
   private async ask(payload: Json, gateway: Gateway, asking: Asking): Promise<void> {
@@ -142,12 +143,12 @@ export class Approvals {
         ...(options.length > 0 ? { options } : {}),
       });
       if (!answer.confirmed) {
-        await said(gateway.request("question.resolve", { id, cancel: true }));
+        await said(() => gateway.request("question.resolve", { id, cancel: true }));
         return;
       }
       answers[asText(one["questionId"]) ?? asText(one["id"]) ?? String(number)] = [answer.answer];
     }
-    await said(gateway.request("question.resolve", { id, answers: { answers } }));
+    await said(() => gateway.request("question.resolve", { id, answers: { answers } }));
   }
 
   private put(id: string, asking: Asking, key: string, question: Json): Promise<Answer> {
@@ -194,6 +195,8 @@ function envOf(names: unknown, call: Json | undefined): { env?: Json } {
 }
 
 /** A run that ended meanwhile has no question any more: nobody is harmed by that. */
-async function said(answer: Promise<Json>): Promise<void> {
-  await answer.catch((error: unknown) => console.error(`an answer was not taken: ${wordsOf(error)}`));
+async function said(answer: () => Promise<Json>): Promise<void> {
+  await patiently(answer).catch((error: unknown) =>
+    console.error(`an answer was not taken: ${wordsOf(error)}`),
+  );
 }

@@ -4,6 +4,7 @@
  */
 
 import { asObject, asText, isObject, type Json } from "./json.ts";
+import { isBusy } from "./patience.ts";
 
 const PROTOCOL = 4;
 const CONNECT_MS = 20_000;
@@ -61,7 +62,7 @@ export class GatewayLink implements Gateway {
         return await GatewayLink.once(url, token, deadline - Date.now());
       } catch (error) {
         const isStarting = error instanceof GatewayError && error.code === "UNAVAILABLE";
-        if (!isStarting || Date.now() > deadline) throw error;
+        if (!(isStarting || isBusy(error)) || Date.now() > deadline) throw error;
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }

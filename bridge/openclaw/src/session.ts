@@ -11,10 +11,11 @@ import type { Daemon } from "./bridge.ts";
 import type { Connect, Gateway } from "./gateway.ts";
 import { earlier } from "./history.ts";
 import { asNumber, asObject, asText, isObject, wordsOf, type Json } from "./json.ts";
+import { patiently, until } from "./patience.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { loadSkill, skillAt, type Skill } from "./skill-loader.ts";
 import { ToolServer } from "./tool-server.ts";
-import { failureOf, Run, TurnFailed, until, type Place, type Used } from "./turn.ts";
+import { failureOf, Run, TurnFailed, type Place, type Used } from "./turn.ts";
 
 const QUEUED_MAX = 20;
 const SKILLS_MAX = 200;
@@ -209,9 +210,11 @@ export class Session {
     const key = `${this.generation} ${sessionKey}`;
     if (this.prepared !== key) {
       const overrides = { toolOverrides: { mcpServers: { [agentId]: true } } };
-      await gateway.request("sessions.create", { key: sessionKey, agentId, ...overrides });
-      await gateway.request("sessions.patch", { key: sessionKey, ...overrides });
-      const past = await gateway.request("chat.history", { sessionKey, limit: 1 });
+      const ask = (method: string, params: Json): Promise<Json> =>
+        patiently(() => gateway.request(method, params), signal);
+      await ask("sessions.create", { key: sessionKey, agentId, ...overrides });
+      await ask("sessions.patch", { key: sessionKey, ...overrides });
+      const past = await ask("chat.history", { sessionKey, limit: 1 });
       this.isNew = this.isNew && !(Array.isArray(past["messages"]) && past["messages"].length > 0);
       this.prepared = key;
     }

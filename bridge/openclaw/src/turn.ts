@@ -8,12 +8,11 @@ import { RequestFailed } from "./bridge.ts";
 import { Translator, type Names } from "./event-translator.ts";
 import { GatewayError, GatewayLost, type Gateway } from "./gateway.ts";
 import { asNumber, asObject, asText, isObject, wordsOf, type Json } from "./json.ts";
+import { isBusy, patiently, pause, TRIES_MAX, until } from "./patience.ts";
 
 const CANCEL_GRACE_MS = 5_000;
 /** The gateway changed its record of the session meanwhile, and says to try again. */
 const NOT_BEGUN = "SESSION_WORK_START_CHANGED";
-const TRIES_MAX = 5;
-const TRY_AGAIN_MS = 500;
 
 /** A turn that cannot go on, for its readers. */
 export class TurnFailed extends Error {
@@ -55,10 +54,11 @@ export interface Used {
 export class Run {
   used: Used | undefined;
   private readonly place: Place;
-  private readonly translator: Translator;
+  private translator: Translator;
   private readonly emit: (event: Json) => void;
   /** Chosen by us, so that it can be aborted before the gateway has said anything of it. */
   private runId: string = randomUUID();
+  private wasHeard = false;
 
   constructor(place: Place, emit: (event: Json) => void) {
     this.place = place;
@@ -72,12 +72,18 @@ export class Run {
       try {
         return await this.once(said, signal);
       } catch (error) {
-        const hasBegun = !(error instanceof TurnFailed && error.message.includes(NOT_BEGUN));
-        if (hasBegun || tries === TRIES_MAX) throw error;
-        await until(new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS)), signal);
+        if (!this.isToRepeat(error) || tries === TRIES_MAX) throw error;
+        await pause(tries, signal);
         this.runId = randomUUID();
+        this.translator = new Translator(this.place.names);
       }
     }
+  }
+
+  /** It did not begin, or could not go on before anybody heard of it. */
+  private isToRepeat(error: unknown): boolean {
+    if (!(error instanceof TurnFailed)) return false;
+    return error.message.includes(NOT_BEGUN) || (isBusy(error) && !this.wasHeard);
   }
 
   private async once(said: Said, signal: AbortSignal): Promise<string> {
@@ -116,14 +122,17 @@ export class Run {
   /** An `agent` event; of other runs, or after the end, nothing is shown. */
   take(payload: Json): void {
     if (payload["runId"] !== this.runId || payload["sessionKey"] !== this.place.sessionKey) return;
-    for (const event of this.translator.translate(payload)) this.emit(event);
+    for (const event of this.translator.translate(payload)) {
+      this.wasHeard = true;
+      this.emit(event);
+    }
   }
 
   private async abort(working: Promise<Json>): Promise<void> {
     const { gateway, sessionKey } = this.place;
     // One that has hardly begun is known by its id alone; what it began besides, by the session.
     const aborts = [{ sessionKey, runId: this.runId }, { sessionKey }].map((what) =>
-      gateway.request("chat.abort", what).catch(() => undefined),
+      patiently(() => gateway.request("chat.abort", what)).catch(() => undefined),
     );
     const late = new Promise((resolve) => setTimeout(resolve, CANCEL_GRACE_MS).unref());
     // The next turn must not run into this one.
@@ -172,21 +181,6 @@ export function failureOf(error: unknown): TurnFailed {
   if (error instanceof GatewayLost) return new TurnFailed("RUNTIME_CRASHED", error.message);
   if (error instanceof GatewayError) return new TurnFailed("RUNTIME_FAILED", error.message);
   return new TurnFailed("TURN_FAILED", wordsOf(error));
-}
-
-/** The promise, or the signal's reason as soon as it is given. */
-export async function until<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  let stop = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason as Error);
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }
 
 function usedOf(meta: Json): Used | undefined {

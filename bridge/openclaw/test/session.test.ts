@@ -213,6 +213,24 @@ test("a turn that the gateway did not begin is told to it again, under another i
   assert.equal(new Set(gateway.of("agent").map((told) => told["idempotencyKey"])).size, 2);
 });
 
+test("a turn that a busy gateway gave up is told to it again, unless something of it was heard", async () => {
+  const busy = "another OpenClaw process owns state-lifecycle";
+  const refusals = [busy, "prepared model runtime plugin generation was superseded for s-1"];
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  for (const refusal of refusals) {
+    await gateway.running();
+    gateway.agent("lifecycle", { phase: "error", error: refusal });
+    gateway.refuse(refusal);
+  }
+  await gateway.running();
+  gateway.agent("assistant", { itemId: "a", text: "Hel" });
+  gateway.refuse(busy);
+  const end = await daemon.end("t");
+  assert.deepEqual([end["code"], end["error"]], ["RUNTIME_FAILED", busy]);
+  assert.equal(gateway.of("agent").length, 3);
+});
+
 test("a gateway that dies ends the turn with the reason, and the next one works", async () => {
   daemon.answers["local.openclaw_end"] = () => ({ reason: "it was ended by SIGKILL" });
   await opened();

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trunkline.cli.machines import MachineName, id_of_machine
+from trunkline.cli import choices
+from trunkline.cli.names import OnMachine
 from trunkline.cli.output import CommandFailed, Json, Record, Rows
 from trunkline.cli.people import user_of
 from trunkline.cli.remote import Limit, collect, given, remote
@@ -15,7 +16,7 @@ from trunkline.log_form import one_line
 if TYPE_CHECKING:
     from trunkline.client import Client
 
-_COLUMNS = ("id", "program", "updated_at", "message_count", "title", "folder", "session_id")
+_COLUMNS = ("id", "title", "program", "updated_at", "folder", "message_count", "session_id")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -27,9 +28,9 @@ async def adopt(
     conversation_id: Annotated[
         str | None, typer.Argument(help="The program's own id. [lists what there is]")
     ] = None,
-    machine: MachineName = None,
+    machine: OnMachine = None,
     runtime: Annotated[
-        str | None, typer.Option(help="Only of claude-code, codex or opencode.")
+        choices.Adoptable | None, typer.Option(help="Only those of this program.")
     ] = None,
     folder: Annotated[str | None, typer.Option(help="Only of this folder, there.")] = None,
     title: Annotated[str | None, typer.Option(help="A title. [the conversation's]")] = None,
@@ -40,7 +41,7 @@ async def adopt(
     Without an id, those are listed that are there. What was said becomes the session's own history,
     and its next message goes on with the program's conversation.
     """
-    machines = await _machines(client, machine)
+    machines = [machine] if machine else await _machines(client)
     found: list[Json] = []
     for machine_id in machines:
         wanted = given(runtime=runtime, folder=folder)
@@ -54,7 +55,8 @@ async def adopt(
             found.append({**shown, "machine_id": machine_id})
     if conversation_id is None:
         several = ("machine_id",) if len(machines) > 1 else ()
-        return Rows(found, (*_COLUMNS, *several))
+        empty = "no conversations of Claude Code, Codex or opencode are there"
+        return Rows(found, (*_COLUMNS, *several), empty=empty)
     fitting = [one for one in found if one["id"] == conversation_id]
     if len(fitting) != 1:
         where = "several places" if fitting else "no machine that is online"
@@ -84,12 +86,9 @@ async def _unless_it_fails(
         return []
 
 
-async def _machines(client: "Client", named: str | None) -> list[str]:
-    """The one that is named, else all of one's own that are online and can be asked: what others
-    began is looked at only by whoever means to."""
-    if named:
-        found = await id_of_machine(client, named)
-        return [found] if found else []
+async def _machines(client: "Client") -> list[str]:
+    """All of one's own that are online and can be asked: what others began is looked at only by
+    whoever means to."""
     own = await user_of(client, None)
     machines = [one async for one in client.each("machines") if one["user_id"] == own]
     asked = [one for one in machines if one["online"] and "query" in one["capabilities"]]

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trunkline.cli.machines import id_of_machine
+from trunkline.cli import choices
+from trunkline.cli.names import Members, Named, option
 from trunkline.cli.output import CommandFailed, Json
 from trunkline.cli.records import Records
-from trunkline.cli.remote import collect, given, group
+from trunkline.cli.remote import given, group
+from trunkline.cli.runtimes_here import Acp, Runtime
 from trunkline.names import ACP_PRESETS
 
 if TYPE_CHECKING:
@@ -25,30 +27,21 @@ groups = group("group", "Groups of persons.")
 Description = Annotated[str | None, typer.Option(help="One sentence about it.")]
 Prompt = Annotated[str | None, typer.Option(help="Its system prompt; @FILE reads it from a file.")]
 Model = Annotated[str | None, typer.Option(help="The model's name.")]
-Temperature = Annotated[float | None, typer.Option(help="0 to 2.")]
+Temperature = Annotated[float | None, typer.Option(min=0, max=2, help="0 to 2.")]
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="Of one answer.")]
 Tools = Annotated[list[str] | None, typer.Option("--tool", help="A tool it may use; repeatable.")]
-Confirm = Annotated[
-    str | None, typer.Option(help="Which tools ask first: never, dangerous or always.")
-]
+Confirm = Annotated[choices.Confirm | None, typer.Option(help="Which tools ask first.")]
 Mode = Annotated[
-    str | None,
-    typer.Option("--mode", help="Instead of --confirm: plan, ask, accept_edits or free."),
+    choices.Mode | None,
+    typer.Option("--mode", help="What it may do without a question, instead of --confirm."),
 ]
-Runtime = Annotated[str | None, typer.Option(help="semigraph, openclaw, claude-code or acp.")]
-
-Acp = Annotated[
-    str | None,
-    typer.Option(help=f"The program of the runtime acp: {', '.join(ACP_PRESETS)}, or a command."),
-]
-Workspace = Annotated[str | None, typer.Option(help="The folder that it works in, on its machine.")]
 
 Home = Annotated[
-    str | None, typer.Option("--machine", help="Where it lives: a machine's id, guid or name.")
+    str | None,
+    option("machines", "--machine", "Where it lives: a machine's id or name, or a device's guid."),
+    Named("machines"),
 ]
-Members = Annotated[
-    list[str] | None, typer.Option("--person", help="Who is in it: an id or a name; repeatable.")
-]
+Workspace = Annotated[str | None, typer.Option(help="The folder that it works in, on its machine.")]
 
 
 async def _agent(
@@ -102,7 +95,7 @@ def text_of(value: str | None) -> str | None:
         raise CommandFailed(f"cannot read {value[1:]}: {error}") from error
 
 
-_agents = Records(agents, "agent", ("id", "name", "model", "runtime_type", "confirm", "created_at"))
+_agents = Records(agents, "agent", ("id", "name", "model", "runtime_type", "created_at", "confirm"))
 _agents.can_list()
 _agents.can_create(_agent, "Coder --prompt @coder.md --tool bash")
 _agents.can_show()
@@ -111,7 +104,7 @@ _agents.can_delete("Delete {}; its sessions stay.")
 
 
 async def _person(
-    client: "Client",
+    _client: "Client",
     prompt: Prompt = None,
     model: Model = None,
     machine: Home = None,
@@ -121,20 +114,14 @@ async def _person(
     return given(
         prompt=text_of(prompt),
         model=model,
-        machine_id=await id_of_machine(client, machine),
+        machine_id=machine,
         runtime_type=runtime,
         confirm=confirm,
     )
 
 
-async def _group(client: "Client", person: Members = None) -> Json:
-    return given(person_ids=await _ids(client, person) if person else None)
-
-
-async def _ids(client: "Client", persons: list[str]) -> list[str]:
-    """Names become ids; what is no name is taken for an id."""
-    known = {one["name"]: one["id"] for one in await collect(client.each("persons"), 0)}
-    return [known.get(one, one) for one in persons]
+async def _group(_client: "Client", person: Members = None) -> Json:
+    return given(person_ids=person or None)
 
 
 def _shown(group: Json) -> Json:
@@ -145,7 +132,7 @@ def _shown(group: Json) -> Json:
 _persons = Records(
     persons,
     "person",
-    ("id", "name", "model", "machine_id", "runtime_type", "confirm", "created_at"),
+    ("id", "name", "model", "machine_id", "runtime_type", "created_at", "confirm"),
 )
 _persons.can_list()
 _persons.can_create(_person, "alice --prompt @alice.md")

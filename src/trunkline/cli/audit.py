@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trunkline.cli import choices
+from trunkline.cli.names import Named, option
 from trunkline.cli.output import CommandFailed, Json, Record, Rows
 from trunkline.cli.remote import Limit, collect, group, remote
 
@@ -19,7 +21,9 @@ async def list_entries(client: "Client", limit: Limit = 50) -> Rows:
     found = await collect(client.each("audit"), limit)
     entries = [{**entry, "happened_at": entry.get("at")} for entry in found]
     return Rows(
-        entries, ("seq", "happened_at", "source", "user_id", "session_id", "event", "details")
+        entries,
+        ("seq", "happened_at", "event", "user_id", "details", "session_id", "source"),
+        raw=found,
     )
 
 
@@ -49,21 +53,26 @@ def add_to(app: typer.Typer) -> None:
 
 async def usage(
     client: "Client",
-    by: Annotated[str, typer.Option(help="model, user, session, agent or day.")] = "model",
+    by: Annotated[choices.UsageBy, typer.Option(help="What is summed up.")] = "model",
     since: Annotated[int | None, typer.Option(min=0, help="Unix time in ms.")] = None,
     until: Annotated[int | None, typer.Option(min=0, help="Unix time in ms.")] = None,
-    session: Annotated[str | None, typer.Option(help="Only of this session.")] = None,
+    session: Annotated[
+        str | None,
+        option("sessions", "--session", "Only of this session: id or title."),
+        Named("sessions"),
+    ] = None,
 ) -> Rows:
     """Sum up what models were used, and what that cost as far as prices are known."""
     found = await client.get("usage", group_by=by, since=since, until=until, session_id=session)
     items = found["items"]
-    shown = [_used(by, one) for one in items]
-    if len(items) > 1:
-        shown.append(_used(by, _total(items)))
-    return Rows(shown, (by, *_USED), is_table=True, raw=items)
+    summed = [*items, _total(items)] if len(items) > 1 else items
+    empty = "no model was used yet: trunkline chat 'Hello'"
+    exact = [_used(by, one, _exact_cost(one)) for one in summed]
+    view = [_used(by, one, _cost(one)) for one in summed]
+    return Rows(exact, (by, *_USED), raw=items, view=view, empty=empty)
 
 
-_USED = ("calls", "tokens in", "tokens out", "seconds", "cost")
+_USED = ("cost", "tokens_in", "tokens_out", "calls", "seconds")
 _SUMMED = ("calls", "tokens_in", "tokens_out", "unpriced_calls")
 
 
@@ -76,22 +85,29 @@ def _total(items: list[Json]) -> Json:
     return {"key": "total", **total}
 
 
-def _used(by: str, item: Json) -> Json:
+def _used(by: str, item: Json, cost: str | None) -> Json:
     latency_ms = item.get("latency_ms_avg")
     return {
         by: item["key"],
         "calls": item["calls"],
-        "tokens in": item["tokens_in"],
-        "tokens out": item["tokens_out"],
+        "tokens_in": item["tokens_in"],
+        "tokens_out": item["tokens_out"],
         "seconds": None if latency_ms is None else round(latency_ms / 1000, 1),
-        "cost": _cost(item),
+        "cost": cost,
     }
+
+
+def _exact_cost(item: Json) -> str | None:
+    cost = item.get("cost")
+    return f"{cost['amount']} {cost['currency']}" if cost else None
 
 
 def _cost(item: Json) -> str | None:
     """Without what nobody knows the price of, which is said."""
+    from trunkline.cli.human import money
+
     cost, unpriced = item.get("cost"), item.get("unpriced_calls", 0)
     if not cost:
         return None
-    amount = f"{cost['amount']:.4f} {cost['currency']}"
+    amount = money(cost["amount"], cost["currency"])
     return f"{amount} (and {unpriced} calls of unknown price)" if unpriced else amount

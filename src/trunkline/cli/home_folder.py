@@ -9,6 +9,7 @@ from pathlib import Path
 
 import typer
 
+from trunkline.cli.output import say
 from trunkline.private_files import write_private
 
 FILE = "home-folder"
@@ -28,10 +29,10 @@ def allowed(data_dir: Path, home: Path) -> bool | None:
         return said == _YES
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
-    asked = (
+    say(
         f"May agents work in folders below {home}, where you tell them to (trunkline chat --cwd)?"
         f" Asked once; {kept} keeps the answer."
     )
-    is_allowed = typer.confirm(asked, default=False)
+    is_allowed = typer.confirm("Allow it?", default=False)
     write_private(kept, f"{_YES if is_allowed else _NO}\n")
     return is_allowed

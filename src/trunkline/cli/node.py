@@ -1,16 +1,29 @@
 """`trunkline node`: the execution plane's daemon, with settings from flags or its environment."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trunkline.cli.output import CommandFailed
+from trunkline import extras
+from trunkline.cli import choices
+from trunkline.cli.output import CommandFailed, say
 
-Wire = Annotated[
+Join = Annotated[
     str | None,
     typer.Option(
-        help="Whose server it works for: semibot (a control plane like Trunkline), agp or yeaft."
+        "--join", help="A code that `trunkline machine add` has printed: it is needed only once."
+    ),
+]
+JoinUrl = Annotated[
+    str | None,
+    typer.Option("--url", help="With --join: the server, http:// or https://. [TRUNKLINE_URL]"),
+]
+Wire = Annotated[
+    choices.Wire | None,
+    typer.Option(
+        help="Whose server it works for; semibot is a control plane like Trunkline."
         " [TRUNKLINE_WIRE, semibot]"
     ),
 ]
@@ -66,15 +79,15 @@ Model = Annotated[
     ),
 ]
 Confirm = Annotated[
-    str | None,
-    typer.Option(
-        help="With --wire: which tools need a yes: never, dangerous or always."
-        " [TRUNKLINE_WIRE_CONFIRM, dangerous]"
-    ),
+    choices.Confirm | None,
+    typer.Option(help="With --wire: which tools need a yes. [TRUNKLINE_WIRE_CONFIRM, dangerous]"),
 ]
 NodeHome = Annotated[
     Path | None,
-    typer.Option(help="Where sessions and the workspace live. [TRUNKLINE_NODE_HOME]"),
+    typer.Option(
+        help="Where sessions and the workspace live. [TRUNKLINE_NODE_HOME; of a machine that joins"
+        " by a code ~/agents]"
+    ),
 ]
 Root = Annotated[
     list[Path] | None,
@@ -100,16 +113,16 @@ PassEnv = Annotated[
     typer.Option(help="Secret variables that sessions get, as A,B. [TRUNKLINE_NODE_PASS_ENV]"),
 ]
 FenceMode = Annotated[
-    str | None,
+    choices.Fence | None,
     typer.Option(
         help="Whether sessions are kept to their own place: auto (as far as this system can),"
         " require (or else not run) or off. [TRUNKLINE_FENCE, auto]"
     ),
 ]
 NetworkMode = Annotated[
-    str | None,
+    choices.Network | None,
     typer.Option(
-        help="What commands of sessions may reach: open, off, or list (see --network-host)."
+        help="What commands of sessions may reach; list: what --network-host names."
         " [TRUNKLINE_NODE_NETWORK, open]"
     ),
 ]
@@ -122,13 +135,17 @@ NetworkHost = Annotated[
     ),
 ]
 JsonLogs = Annotated[bool | None, typer.Option("--json-logs", help="One JSON object a line.")]
-LogLevel = Annotated[str | None, typer.Option(help="debug, info, warning or error. [info]")]
+LogLevel = Annotated[choices.LogLevel | None, typer.Option(help="The least it logs. [info]")]
 
 EXAMPLE = (
     "\b\nExample:\n"
+    "  trunkline node --join 7Q4M-X2HD-K9TB --url https://trunk.example\n"
+    "  trunkline node                 (later: the same machine again)\n"
+    "  trunkline node install         (starts it with this computer, from now on)\n"
+    "The first line is printed by `trunkline machine add`, where the server is.\n\n"
+    "\b\nWith credentials from `trunkline machine schedule`:\n"
     "  USER_ID=… VM_TOKEN=… VM_TICKET=… CONTROL_PLANE_WS=wss://trunk.example/ws/vm \\\n"
-    "    trunkline node --home ~/agents\n"
-    "What it needs is printed by `trunkline machine schedule`.\n\n"
+    "    trunkline node --home ~/agents\n\n"
     "\b\nOn somebody else's server:\n"
     "  TRUNKLINE_WIRE_TOKEN=… trunkline node --wire agp --server wss://agp.example \\\n"
     "    --guid desk-1 --user-id ada\n"
@@ -136,11 +153,27 @@ EXAMPLE = (
 )
 
 
+group = typer.Typer(
+    name="node",
+    epilog=EXAMPLE,
+    invoke_without_command=True,
+    no_args_is_help=False,
+    rich_markup_mode=None,
+)
+
+
 def add_to(app: typer.Typer) -> None:
-    app.command("node", epilog=EXAMPLE)(node)
+    from trunkline.cli import node_service
+
+    node_service.add_to(group)
+    app.add_typer(group)
 
 
+@group.callback()
 def node(
+    ctx: typer.Context,
+    join: Join = None,
+    url: JoinUrl = None,
     wire: Wire = None,
     user_id: UserId = None,
     token: Token = None,
@@ -165,8 +198,21 @@ def node(
     """Run the execution plane's daemon on this machine, until SIGTERM or Ctrl-C.
 
     It holds one line to the control plane, or to a foreign server with --wire, and runs each
-    session in a process of its own.
+    session in a process of its own. A machine that joined by a code keeps what it connects with in
+    its home: without arguments, it is that machine again.
     """
+    if ctx.invoked_subcommand is not None:
+        if given := [name for name, value in ctx.params.items() if value]:
+            raise typer.BadParameter(
+                f"--{given[0].replace('_', '-')} stands behind {ctx.invoked_subcommand}, or is a"
+                " variable TRUNKLINE_NODE_…"
+            )
+        return
+    if (why := extras.problem()) is not None:
+        raise CommandFailed(f"no agents can run here: {why}")
+    import msgspec
+
+    from trunkline.cli import node_join
     from trunkline.execution.errors import HomeBusy, ServerRefused, SettingsError
     from trunkline.execution.main import run
     from trunkline.execution.settings import NodeSettings
@@ -194,11 +240,14 @@ def node(
         "log_level": log_level,
     }
     try:
+        joined = node_join.credentials(join, url, flags, os.environ)
         settings = NodeSettings.from_env(flags=flags)
     except SettingsError as error:
-        typer.echo(f"error: {error}", err=True)
+        say(f"error: {error}", err=True)
         raise typer.Exit(2) from error
+    except (HomeBusy, OSError) as error:
+        raise CommandFailed(str(error)) from error
     try:
-        run(settings)
+        run(msgspec.structs.replace(settings, joined=joined))
     except (HomeBusy, OSError, SettingsError, ServerRefused) as error:
         raise CommandFailed(str(error)) from error

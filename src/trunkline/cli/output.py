@@ -1,79 +1,118 @@
-"""What commands print: tables for people, tab-separated lines for pipes, JSON on request.
-
-Texts from records are shown with their control characters escaped: what an agent or another
-user wrote must not move this terminal.
-"""
+"""What commands print: tables for people, tab-separated lines for pipes, JSON on request."""
 
 import json
+import os
+import shutil
 import sys
-import unicodedata
-from datetime import datetime
-from typing import Any, Literal
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-import msgspec
 import typer
 
+from trunkline.cli import cells
+from trunkline.cli.cells import plain
 from trunkline.log_form import one_line
 
-Json = dict[str, Any]
+__all__ = [
+    "CommandFailed",
+    "Done",
+    "Json",
+    "Record",
+    "Rows",
+    "Shown",
+    "Text",
+    "plain",
+    "say",
+    "show",
+]
 
-PIPE_CHARS = 200  # as wide as a table may be where no terminal says how wide it is
+Json = dict[str, Any]
 
 
 class CommandFailed(Exception):
     """Ends a command with exit code 1; its text is the one line on stderr that says what to do."""
 
 
-class Rows(msgspec.Struct):
+@dataclass
+class Rows:
     """A list of records and the columns that a person wants to see of them."""
 
     items: list[Json]
     columns: tuple[str, ...]
-    is_table: bool = False
-    """With headers also in a pipe: it is for people, and programs take the JSON."""
+    """The most important first: where the terminal is narrow, the last ones go."""
     raw: list[Json] | None = None
     """For JSON, where `items` were made for people."""
+    view: list[Json] | None = None
+    """For people, where pipes get more."""
+    empty: str = "none"
+    """What is said where there are none: what to do next."""
+    whole: str = ""
+    """A column that is never cut: it stands below its row."""
 
 
-class Record(msgspec.Struct):
-    """One record, every field of it. `hint`: what else people may want to know."""
+@dataclass
+class Record:
+    """One record, every field of it. `hint`: what else people may want to know. `view`: what they
+    see of it, where that is not all."""
 
     item: Json
     hint: str = ""
+    view: Json | None = None
 
 
-class Done(msgspec.Struct):
+@dataclass
+class Done:
     """Something was done; there is nothing to show but that."""
 
     text: str
 
 
-class Text(msgspec.Struct):
-    """Many lines, for people and programs as they are; `item` is the whole, for JSON."""
+@dataclass
+class Text:
+    """Many lines, for people and programs as they are; `item` is the whole, for JSON.
+
+    `painted`: what a terminal shows in its place, in colours and with all else escaped.
+    """
 
     text: str
-    item: Json = {}
+    item: Json = field(default_factory=dict)
+    painted: str = ""
 
 
 Shown = Rows | Record | Done | Text
 
 
-def show(shown: Shown, *, as_json: bool) -> None:
+def show(shown: Shown, *, as_json: bool, is_wide: bool = False, has_header: bool = True) -> None:
+    """`is_wide`: whole ids, all columns and texts, however wide the terminal is."""
     if as_json:
         _show_json(shown)
     elif isinstance(shown, Done):
-        typer.echo(one_line(shown.text))
+        say(one_line(shown.text))
     elif isinstance(shown, Text):
-        _show_text(shown.text)
+        _show_text(shown)
     elif isinstance(shown, Record):
-        _show_record(shown.item)
-        if shown.hint:
-            typer.echo(one_line(shown.hint))
-    elif shown.is_table or sys.stdout.isatty():
-        _show_table(shown)
+        _show_record(shown)
+    elif sys.stdout.isatty():
+        _show_table(shown, is_wide=is_wide, has_header=has_header)
     else:
-        for item in shown.items:
-            typer.echo("\t".join(cell(name, item.get(name)) for name in shown.columns))
+        _show_lines(shown, has_header=has_header)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Sentences; on a terminal broken between words. A line that is indented is to be copied, and
+    stays as it is."""
+    stream = sys.stderr if err else sys.stdout
+    typer.echo(by_words(text, _width()) if stream.isatty() else text, err=err)
+
+
+def by_words(text: str, width: int) -> str:
+    from trunkline.cli.human import wrapped
+
+    found: list[str] = []
+    for line in text.split("\n"):
+        found += [line] if line.startswith(" ") else wrapped(line, width)
+    return "\n".join(found)
 
 
 def _show_json(shown: Shown) -> None:
@@ -84,66 +123,101 @@ def _show_json(shown: Shown) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=not _is_utf8()))
 
 
-def _show_text(text: str) -> None:
+def _show_text(shown: Text) -> None:
     """A pipe gets it as it is: it may be a patch."""
+    text = shown.text
     if sys.stdout.isatty():
-        text = "\n".join(map(one_line, text.split("\n")))
+        text = shown.painted or "\n".join(map(one_line, text.split("\n")))
     typer.echo(text, nl=False)
 
 
-def _show_record(item: Json) -> None:
-    width = max(map(len, item), default=0)
-    for name, value in item.items():
-        typer.echo(f"{one_line(name):<{width}}  {cell(name, value)}")
+def _show_record(record: Record) -> None:
+    from trunkline.cli import fields
+
+    if sys.stdout.isatty():
+        item = record.item if record.view is None else record.view
+        found = fields.lines(item, width=_width(), now_ms=_now_ms())
+    else:
+        found = fields.lines(record.item, width=None, now_ms=None)
+    for line in found:
+        typer.echo(line)
+    if record.hint:
+        typer.echo(one_line(record.hint))
 
 
-def _show_table(rows: Rows) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    if not rows.items:
-        typer.echo("none")
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in rows.columns:
-        # An id is copied from here into the next command: it is never cut.
-        is_number = rows.items and all(_is_number(item.get(name)) for item in rows.items)
-        justify: Literal["left", "right"] = "right" if is_number else "left"
-        table.add_column(name, justify=justify, no_wrap=name.endswith("id"), overflow="fold")
+def _show_lines(rows: Rows, *, has_header: bool) -> None:
+    if has_header:
+        typer.echo("\t".join(rows.columns))
     for item in rows.items:
-        table.add_row(*(Text(cell(name, item.get(name))) for name in rows.columns))
-    Console(width=None if sys.stdout.isatty() else PIPE_CHARS).print(table)
+        typer.echo("\t".join(cells.exact(name, item.get(name)) for name in rows.columns))
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _show_table(rows: Rows, *, is_wide: bool, has_header: bool) -> None:
+    if not rows.items:
+        say(one_line(rows.empty))
+        return
+    for line in table_lines(
+        rows, None if is_wide else _width(), _now_ms(), bold=_bold, has_header=has_header
+    ):
+        typer.echo(line)
 
 
-def plain(text: str) -> str:
-    """The text with every character escaped that has no form of its own, or that of another: what a
-    person decides upon must not look like something else."""
-    return "".join(one if _has_form(one) else repr(one)[1:-1] for one in text)
+def table_lines(
+    rows: Rows, width: int | None, now_ms: int, *, bold: Any = str, has_header: bool = True
+) -> list[str]:
+    """The table as it stands in a terminal of that width; None: as wide as it is."""
+    from trunkline.cli.human import wrapped
+    from trunkline.cli.table import fitted
+
+    if rows.view is not None:
+        rows = replace(rows, items=rows.view)
+    names = [name for name in rows.columns if name != rows.whole]
+    if width is not None:
+        names = [name for name in names if _is_set(rows, name)] or names[:1]
+    head, *lines = fitted([_column(rows, name, width, now_ms) for name in names], width)
+    if rows.whole:
+        room = 10_000 if width is None else max(width - 2, 1)
+        whole = [cells.readable(rows.whole, item.get(rows.whole), now_ms) for item in rows.items]
+        lines = [
+            part
+            for line, text in zip(lines, whole, strict=True)
+            for part in (line, *(f"  {one}" for one in wrapped(text, room)))
+        ]
+    return [bold(head), *lines] if has_header else lines
 
 
-def _has_form(character: str) -> bool:
-    return character == " " or not unicodedata.category(character).startswith(("C", "Z"))
+def _is_set(rows: Rows, name: str) -> bool:
+    """A column of nothing tells a person nothing."""
+    return any(item.get(name) not in (None, "", [], {}) for item in rows.items)
 
 
-def cell(name: str, value: Any) -> str:
-    """A value as one line of text."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if name.endswith("_at") and isinstance(value, int):
-        try:
-            return datetime.fromtimestamp(value / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        except (OverflowError, ValueError, OSError):
-            return str(value)
-    if isinstance(value, dict | list):
-        return plain(json.dumps(value, ensure_ascii=False))
-    return one_line(str(value))
+def _column(rows: Rows, name: str, width: int | None, now_ms: int) -> Any:
+    from trunkline.cli.table import Column
+
+    values = [item.get(name) for item in rows.items]
+    is_number = any(map(cells.is_number, values)) and not any(
+        cells.is_time(name, one) or isinstance(one, str) for one in values
+    )
+    short = cells.shortened(values) if cells.is_id(name) and width is not None else {}
+    texts = [
+        short[one] if isinstance(one, str) and one in short else cells.readable(name, one, now_ms)
+        for one in values
+    ]
+    is_whole = is_number or cells.is_id(name) or name.endswith("_at")
+    return Column(cells.title(name), texts, is_whole=is_whole, is_right=is_number)
+
+
+def _bold(text: str) -> str:
+    is_plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    return text if is_plain else f"\x1b[1m{text}\x1b[0m"
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
 
 
 def _is_utf8() -> bool:

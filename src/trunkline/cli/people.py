@@ -5,9 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trunkline import names
+from trunkline.cli import choices, quotas, retention
+from trunkline.cli.names import OfOrg, OfUser, SomeUser, TokenName, UserName, resolve
 from trunkline.cli.output import CommandFailed, Done, Json, Record, Rows
 from trunkline.cli.records import Records
 from trunkline.cli.remote import Limit, collect, given, group, remote
+from trunkline.cli.runtimes_here import runtime_option
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -16,14 +20,20 @@ orgs = group("org", "Organisations.")
 users = group("user", "People.")
 tokens = group("token", "Bearer tokens.")
 
-User = Annotated[str | None, typer.Option("--user", help="Id of the user. [you]")]
-Role = Annotated[str | None, typer.Option(help="member, org_admin or admin.")]
-OrgRuntime = Annotated[
-    str | None, typer.Option("--runtime", help="Default runtime of its sessions.")
+BaseUrl = Annotated[str | None, typer.Option(help="A compatible server's address.")]
+Role = Annotated[choices.Role | None, typer.Option(help="What they may do. [member]")]
+OrgRuntime = Annotated[str | None, runtime_option("Default of its sessions{runtimes}.")]
+Provider = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[USER] PROVIDER",
+        help=f"{', '.join(names.PROVIDERS)}, or one of your own with --base-url.",
+        autocompletion=lambda incomplete: [
+            one for one in names.PROVIDERS if one.startswith(incomplete)
+        ],
+    ),
 ]
-UserRuntime = Annotated[
-    str | None, typer.Option("--runtime", help="Default runtime of their sessions.")
-]
+UserRuntime = Annotated[str | None, runtime_option("Default of their sessions{runtimes}.")]
 
 
 async def _org(_client: "Client", runtime: OrgRuntime = None) -> Json:
@@ -32,7 +42,7 @@ async def _org(_client: "Client", runtime: OrgRuntime = None) -> Json:
 
 async def _new_user(
     client: "Client",
-    org: Annotated[str | None, typer.Option(help="Id of the organisation. [your own]")] = None,
+    org: OfOrg = None,
     role: Role = None,
     runtime: UserRuntime = None,
 ) -> Json:
@@ -51,7 +61,7 @@ _orgs.can_update(_org, "--name 'Acme Labs'", "Change {}.")
 _orgs.can_delete("Delete {} with its users and all they have.")
 
 _users = Records(
-    users, "user", ("id", "name", "role", "org_id", "created_at"), list_example="--json"
+    users, "user", ("id", "name", "role", "created_at", "org_id"), list_example="--json"
 )
 _users.can_list()
 _users.can_create(_new_user, "Ada --role org_admin")
@@ -67,53 +77,89 @@ async def me(client: "Client") -> Record:
 @remote(users, "login-link", example="trunkline user login-link")
 async def login_link(
     client: "Client",
-    user_id: Annotated[str | None, typer.Argument(help="Id of the user. [yourself]")] = None,
+    user: SomeUser = None,
 ) -> Record:
     """Print a link that logs a browser in, once, within 15 minutes."""
-    return Record(await client.post("users", await user_of(client, user_id), "login-link"))
+    return Record(await client.post("users", await user_of(client, user), "login-link"))
 
 
+quotas.add_to(users, orgs)
+retention.add_to_orgs(orgs)
 _users.can_update(_user, "--role admin", "Change {}.")
 _users.can_delete("Delete {} with all they have.")
 
 
-@remote(users, "set-key", example="trunkline user set-key ID openai < key.txt")
+@remote(users, "set-key", example="trunkline user set-key openai < key.txt")
 async def set_key(
     client: "Client",
-    user_id: str,
-    provider: str,
-    base_url: Annotated[str | None, typer.Option(help="A compatible server's address.")] = None,
+    provider: Provider,
+    user: OfUser = None,
+    base_url: BaseUrl = None,
 ) -> Record:
     """Store a provider's API key, encrypted. It is asked for, or read from stdin."""
-    body = given(api_key=_read_secret("API key"), base_url=base_url)
-    return Record(await client.put("users", user_id, "credentials", provider, body=body))
+    path = await _key_path(client, provider, user, base_url)
+    body = given(api_key=_read_key(base_url), base_url=base_url)
+    return Record(await client.put(*path, body=body))
+
+
+@remote(users, "test-key", example="trunkline user test-key openai < key.txt")
+async def try_key(
+    client: "Client",
+    provider: Provider,
+    user: OfUser = None,
+    base_url: BaseUrl = None,
+    stored: Annotated[bool, typer.Option("--stored", help="Try the key that is stored.")] = False,
+) -> Record:
+    """Try a provider's API key and list the models there. Nothing is stored."""
+    path = await _key_path(client, provider, user, base_url)
+    body = given(api_key=None if stored else _read_key(base_url), base_url=base_url)
+    found = await client.post(*path, "test", body=body)
+    if not found["ok"]:
+        raise CommandFailed(found["error"])
+    return Record(found)
 
 
 @remote(users, "password", example="trunkline user password Ada < password.txt")
-async def set_password(client: "Client", name: str) -> Done:
-    """Set the password of a user, by name or id. It is asked for, or read from stdin.
+async def set_password(client: "Client", user_id: UserName) -> Done:
+    """Set the password of a user. It is asked for, or read from stdin.
 
     For pages that log in by name; all browser logins of that user end.
     """
-    user_id = await _id_of(client, name)
     password = _read_secret("Password", confirm=True)
-    await client.put("users", user_id, "password", body={"password": password})
-    return Done(f"set the password of {name}")
+    changed = await client.put("users", user_id, "password", body={"password": password})
+    return Done(f"set the password of {changed['name']}")
 
 
-async def _id_of(client: "Client", name: str) -> str:
-    """The one user of that name, or id."""
-    found = [one async for one in client.each("users") if name in (one["name"], one["id"])]
-    if len(found) != 1:
-        raise CommandFailed(f"{len(found)} users are called {name!r}; give the id of one")
-    return str(found[0]["id"])
-
-
-@remote(users, "delete-key", example="trunkline user delete-key ID openai")
-async def delete_key(client: "Client", user_id: str, provider: str) -> Done:
+@remote(users, "delete-key", example="trunkline user delete-key openai")
+async def delete_key(client: "Client", provider: Provider, user: OfUser = None) -> Done:
     """Forget a provider's API key."""
-    await client.delete("users", user_id, "credentials", provider)
-    return Done(f"forgot the key for {provider}")
+    await client.delete(*await _key_path(client, provider, user, ""))
+    return Done(f"forgot the key for {provider[-1]}")
+
+
+async def _key_path(
+    client: "Client", said: list[str], user: str | None, base_url: str | None
+) -> tuple[str, ...]:
+    """Where the API has that key. A slip is told before a key is asked for; what is like none of
+    ours may be one's own. `USER PROVIDER` is how it was said before there was --user."""
+    if len(said) > (1 if user else 2):
+        raise typer.BadParameter("give one provider, and whose key it is with --user")
+    provider = said[-1]
+    near = names.unknown("provider", provider, names.PROVIDERS)
+    if provider not in names.PROVIDERS and base_url is None and near.endswith("?"):
+        raise CommandFailed(f"{names.not_one_of(provider, names.PROVIDERS)} (others: --base-url)")
+    if len(said) > 1:
+        user = await resolve(client, "users", said[0])
+    return "users", await user_of(client, user), "credentials", provider
+
+
+def _read_key(base_url: str | None) -> str | None:
+    """A server at an address of one's own may want none: an empty line, or nothing on stdin."""
+    if base_url is None:
+        return _read_secret("API key")
+    if sys.stdin.isatty():
+        return typer.prompt("API key, if it wants one", "", hide_input=True) or None
+    return sys.stdin.readline().strip() or None
 
 
 def _read_secret(what: str, *, confirm: bool = False) -> str:
@@ -140,33 +186,39 @@ def _seconds(text: str) -> int:
 @remote(tokens, "create", example="trunkline token create --name phone --expires 90d --scope read")
 async def create_token(
     client: "Client",
-    user: User = None,
+    user: OfUser = None,
     name: Annotated[str | None, typer.Option("--name", "--label", help="What it is for.")] = None,
     expires: Annotated[str | None, typer.Option(help="When it ends: 90d, 12h, 30m.")] = None,
     days: Annotated[float | None, typer.Option(min=0.001, help="The same, in days.")] = None,
     scope: Annotated[
-        list[str] | None,
-        typer.Option(help="read, talk, approve or admin; may be repeated. [all you may]"),
+        list[choices.Scope] | None,
+        typer.Option(help="What it is good for; may be repeated. [all you may]"),
     ] = None,
-) -> Record:
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print the token and nothing else.")
+    ] = False,
+) -> Record | Done:
     """Issue a token. It is shown this once."""
     life_s = None if days is None else int(days * 24 * 3600)
     if expires is not None:
         life_s = _seconds(expires)
-    body = given(label=name, expires_in_s=life_s, scopes=scope or None)
-    return Record(await client.post("users", await user_of(client, user), "token", body=body))
+    body = given(
+        label=name, expires_in_s=life_s, scopes=[one.value for one in scope] if scope else None
+    )
+    issued = await client.post("users", await user_of(client, user), "token", body=body)
+    return Done(str(issued["token"])) if quiet else Record(issued)
 
 
 @remote(tokens, "list", example="trunkline token list --user ID")
-async def list_tokens(client: "Client", user: User = None, limit: Limit = 50) -> Rows:
+async def list_tokens(client: "Client", user: OfUser = None, limit: Limit = 50) -> Rows:
     """List a user's tokens, without their secrets."""
     found = await collect(client.each("users", await user_of(client, user), "tokens"), limit)
-    columns = ("id", "kind", "label", "scopes", "created_at", "expires_at", "last_used_at")
-    return Rows(found, columns)
+    columns = ("id", "label", "scopes", "expires_at", "last_used_at", "kind", "created_at")
+    return Rows(found, columns, empty="no tokens yet: trunkline token create --name NAME")
 
 
 @remote(tokens, "revoke", example="trunkline token revoke 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
-async def revoke_token(client: "Client", token_id: str) -> Done:
+async def revoke_token(client: "Client", token_id: TokenName) -> Done:
     """Revoke a token; what is connected with it is cut."""
     await client.delete("tokens", token_id)
     return Done(f"revoked {token_id}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from trunkline.cli.names import record_name
 from trunkline.cli.output import Done, Json, Record, Rows
 from trunkline.cli.remote import Command, Limit, collect, given, remote
 
@@ -40,11 +41,17 @@ class Records(NamedTuple):
     list_example: str = ""
     path: str = ""
     """Where the API has them, where that is not the noun with an `s`."""
+    many: str = ""
+    """What several of them are called, where that is not the title with an `s`."""
+    first: str = "create NAME"
+    """The command that makes the first one."""
 
     def can_list(self, text: str = "") -> None:
         async def command(client: "Client", limit: Limit = 50) -> Rows:
             found = await collect(client.each(self._path), limit)
-            return Rows([self.view(one) for one in found], self.columns)
+            many = self.many or f"{self.title or self.noun}s"
+            empty = f"no {many} yet: trunkline {self.noun} {self.first}"
+            return Rows([self.view(one) for one in found], self.columns, raw=found, empty=empty)
 
         text = text or f"List {self.title or self.noun}s."
         self._add("list", command, text, self.list_example)
@@ -52,13 +59,13 @@ class Records(NamedTuple):
     def can_create(self, body: Body, example: str, text: str = "Make {}.") -> None:
         async def command(client: "Client", name: str, **options: Any) -> Record:
             made = {"name": name, **await body(client, **options)}
-            return Record(self.view(await client.post(self._path, body=made)))
+            return self._record(await client.post(self._path, body=made))
 
         self._add("create", _with_options(command, body), text, example)
 
     def can_show(self) -> None:
         async def command(client: "Client", record_id: str) -> Record:
-            return Record(self.view(await client.get(self._path, record_id)))
+            return self._record(await client.get(self._path, record_id))
 
         self._add("show", command, "Show {}.", _ID)
 
@@ -69,7 +76,7 @@ class Records(NamedTuple):
             client: "Client", record_id: str, name: NewName = None, **options: Any
         ) -> Record:
             changed = given(name=name) | await body(client, **options)
-            return Record(self.view(await client.patch(self._path, record_id, body=changed)))
+            return self._record(await client.patch(self._path, record_id, body=changed))
 
         self._add("update", _with_options(command, body), text, f"ID {example}")
 
@@ -84,12 +91,15 @@ class Records(NamedTuple):
     def _path(self) -> str:
         return self.path or f"{self.noun}s"
 
+    def _record(self, record: Json) -> Record:
+        return Record(record, view=self.view(record))
+
     def _add(self, name: str, command: Command, text: str, example: str = "") -> None:
         """`{}` in the text is one such record."""
         signature = inspect.signature(command)
-        named = typer.Argument(metavar=f"{self.noun}_id")
+        named = record_name(self._path, self.noun)
         parameters = [
-            one.replace(annotation=Annotated[str, named]) if one.name == "record_id" else one
+            one.replace(annotation=named) if one.name == "record_id" else one
             for one in signature.parameters.values()
         ]
         command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

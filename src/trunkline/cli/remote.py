@@ -1,33 +1,29 @@
 """Commands that talk to a server: what they share, so that each is only its own request.
 
 `@remote(app, "list", example="…")` gives a command the flags --url, --token, --data and --json,
-a connected client as its first argument, and prints what it returns. Of the places that say which
-server and which token, a flag wins over the environment, the environment over the data folder,
-where a running server leaves its address (`server.json`) and the admin token (`admin-token`). A
-server that was found in the folder proves that it is the folder's before it is shown a token: after
-a crash something else may listen on its port.
+a connected client as its first argument, ids for the names that its parameters take
+(`cli/names.py`), and prints what it returns. Which server and which token that is,
+`trunkline.client.locate` says; a flag wins over all else.
 """
 
 import asyncio
-import hmac
 import inspect
 import os
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
-import msgspec
 import typer
 
 from trunkline import names
-from trunkline.cli.output import CommandFailed, Json, Shown, show
+from trunkline.cli import progress
+from trunkline.cli.names import kind_of, resolve_all
+from trunkline.cli.output import CommandFailed, Json, Rows, Shown, show
 from trunkline.log_form import one_line
 
 if TYPE_CHECKING:
     from trunkline.client import Client
-    from trunkline.control.presence import ServerFile
+    from trunkline.client.locate import ServerAccess
 
 Url = Annotated[str | None, typer.Option("--url", help="The server. [TRUNKLINE_URL]")]
 Token = Annotated[str | None, typer.Option("--token", help="A bearer token. [TRUNKLINE_TOKEN]")]
@@ -35,6 +31,8 @@ Data = Annotated[
     str | None, typer.Option("--data", help="The server's data folder. [TRUNKLINE_DATA]")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Wide = Annotated[bool, typer.Option("--wide", help="Whole ids and texts, and every column.")]
+NoHeader = Annotated[bool, typer.Option("--no-header", help="Only the rows.")]
 Limit = Annotated[int, typer.Option("--limit", min=0, help="How many at most; 0 for all.")]
 
 T = TypeVar("T")
@@ -50,14 +48,30 @@ def remote(app: typer.Typer, name: str, *, example: str) -> Callable[[Command], 
     """Registers a coroutine function that takes a client first and returns what to show."""
 
     def register(command: Command) -> Command:
-        def run(url: Url, token: Token, data: Data, as_json: AsJson, **own: Any) -> None:
-            shown = call(url, token, data, lambda client: command(client, **own))
-            show(shown, as_json=as_json)
+        own = list(inspect.signature(command).parameters.values())[1:]
+        kinds = {one.name: kind for one in own if (kind := kind_of(one.annotation))}
+
+        def run(
+            url: Url,
+            token: Token,
+            data: Data,
+            as_json: AsJson,
+            is_wide: Wide = False,
+            no_header: NoHeader = False,
+            **own: Any,
+        ) -> None:
+            async def work(client: "Client") -> Shown:
+                return await command(client, **await resolve_all(client, kinds, own))
+
+            with progress.silent(as_json):
+                shown = call(url, token, data, work)
+            show(shown, as_json=as_json, is_wide=is_wide, has_header=not no_header)
 
         shared = inspect.signature(run).parameters
-        own = list(inspect.signature(command).parameters.values())[1:]
         keyword = inspect.Parameter.KEYWORD_ONLY
         defaults = {"url": None, "token": None, "data": None, "as_json": False}
+        if Rows in (returned := inspect.signature(command).return_annotation, *get_args(returned)):
+            defaults |= {"is_wide": False, "no_header": False}
         parameters = [parameter.replace(kind=keyword) for parameter in own] + [
             shared[name].replace(kind=keyword, default=value) for name, value in defaults.items()
         ]
@@ -82,24 +96,11 @@ def call(
     where = find_server(url, token, data, os.environ)
 
     async def run() -> T:
-        async with Client(where.url, where.token) as client:
-            await check_server(client, where)
+        async with Client(where) as client:
             return await work(client)
 
     with failures():
         return asyncio.run(run())
-
-
-class ServerAccess(msgspec.Struct, frozen=True):
-    """A server's address and the token to use there. `key`: what it has to prove that it knows
-    before it is shown the token; None where a person has named the server."""
-
-    url: str
-    token: str | None
-    key: str | None = None
-
-    def __repr__(self) -> str:
-        return f"ServerAccess(url={self.url!r})"
 
 
 class NoServer(CommandFailed):
@@ -108,87 +109,36 @@ class NoServer(CommandFailed):
 
 def find_server(
     url: str | None, token: str | None, data: str | None, env: Mapping[str, str]
-) -> ServerAccess:
+) -> "ServerAccess":
     """The server that the flags, the environment and the data folder name."""
+    from trunkline.client import ClientError, locate
+    from trunkline.client.errors import NoServer as NotFound
+
     if problem := names.unknown_variable(env):
         raise CommandFailed(problem)
-    folder = data_folder(data, env)
-    running = _running(folder)
-    running_url = "" if running is None else running.url.rstrip("/")
-    named = url or env.get("TRUNKLINE_URL")
-    chosen = (named or running_url).rstrip("/")
-    if not chosen:
-        # No address is guessed: whoever listens there would be shown a token.
-        raise NoServer("no server runs with this data folder (trunkline up), or give --url")
-    if not chosen.startswith(("http://", "https://")):
-        raise CommandFailed(f"{chosen!r} is no http address")
-    secret = token or env.get("TRUNKLINE_TOKEN") or env.get("TRUNKLINE_ADMIN_TOKEN")
-    if running is None or chosen != running_url or (named and secret):
-        # The folder's token is for the folder's server alone: no other address gets to see it.
-        return ServerAccess(chosen, secret)
-    if not running.key:
-        raise CommandFailed(
-            f"{folder / 'server.json'} is of an older version: start the server again"
-        )
-    return ServerAccess(chosen, secret or _read(folder / "admin-token"), running.key)
-
-
-async def check_server(client: "Client", where: ServerAccess) -> None:
-    """Before the first request with a token: that this is the server of the data folder."""
-    if where.key is None:
-        return
-    from trunkline.control.presence import proof_of
-
-    nonce = secrets.token_urlsafe(24)
-    expected = proof_of(where.key, nonce, where.url)
-    if not hmac.compare_digest(expected.encode(), (await client.http.prove(nonce)).encode()):
-        raise CommandFailed(
-            f"what listens at {where.url} is not the server of this data folder, and is shown no"
-            " token: is the server running? (trunkline up)"
-        )
-
-
-def data_folder(data: str | None, env: Mapping[str, str]) -> Path:
-    """Where the server of this user keeps its files, by the rule of the settings."""
-    from trunkline.control.settings import Settings
-
-    return Settings(data=data or env.get("TRUNKLINE_DATA", "")).data_dir
-
-
-def _running(folder: Path) -> "ServerFile | None":
-    from trunkline.control.presence import FILE, read_server_file
-
     try:
-        return read_server_file(folder)
-    except msgspec.MsgspecError as error:
-        raise CommandFailed(f"{folder / FILE} is damaged: {error}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandFailed(f"cannot read {folder / FILE}: {error}") from error
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8").strip() or None
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandFailed(f"cannot read {path}: {error}") from error
+        return locate.find_server(url, token, data, env)
+    except NotFound as error:
+        raise NoServer(
+            "no server runs with this data folder (trunkline up), or give --url"
+        ) from error
+    except ClientError as error:
+        raise CommandFailed(str(error)) from error
 
 
 @contextmanager
 def failures() -> Iterator[None]:
     """What a client can run into, as one line that says what to do."""
+    from trunkline.cli import hints
     from trunkline.client import ApiError, ClientError, Unreachable
 
     try:
         yield
     except ApiError as error:
-        hint = ""
-        if error.status == 401:
-            hint = "; give --token, or set TRUNKLINE_TOKEN or TRUNKLINE_DATA"
-        raise CommandFailed(f"{one_line(error.message)} ({one_line(error.code)}){hint}") from error
+        said = f"{one_line(error.message)} ({one_line(error.code)})"
+        raise CommandFailed(said + hints.of_refusal(error)) from error
     except Unreachable as error:
-        raise CommandFailed(f"{one_line(str(error))}; is it running? (trunkline up)") from error
+        raise CommandFailed(one_line(str(error)) + hints.of_silence(error)) from error
     except ClientError as error:
         raise CommandFailed(one_line(str(error))) from error
 

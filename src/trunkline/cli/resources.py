@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline import limits
-from trunkline.cli.output import CommandFailed, Record, Rows
+from trunkline.cli.names import EvolutionName, SkillName
+from trunkline.cli.output import CommandFailed, Json, Record, Rows
+from trunkline.cli.progress import Progress
 from trunkline.cli.records import Records
 from trunkline.cli.remote import Limit, collect, given, group, remote
 
@@ -20,22 +22,45 @@ skills = group("skill", "Skills of the organisation.")
 mcp = group("mcp", "MCP servers.")
 memories = group("memory", "Long-term memories.")
 
-_skills = Records(skills, "skill", ("id", "skill_id", "version", "source", "description"))
+_skills = Records(
+    skills,
+    "skill",
+    ("id", "skill_id", "version", "description", "source"),
+    first="import FOLDER",
+)
 _servers = Records(
     mcp,
     "mcp",
-    ("id", "name", "type", "url", "command", "timeout_s"),
+    ("id", "name", "type", "address", "timeout_s"),
+    lambda server: {**server, "address": _address(server)},
     title="MCP server",
     path="mcp-servers",
+    first="add NAME --server URL",
 )
-_memories = Records(memories, "memory", ("id", "content", "created_at"), path="memories")
+_memories = Records(
+    memories,
+    "memory",
+    ("id", "content", "created_at"),
+    path="memories",
+    many="memories",
+    first="add 'Deploys happen on Tuesdays'",
+)
+
+
+def _address(server: Json) -> str:
+    """Where a remote one is, or how a local one is started."""
+    if server.get("url"):
+        return str(server["url"])
+    return " ".join(map(str, filter(None, (server.get("command"), *(server.get("args") or ())))))
+
+
 _skills.can_list("List skills, each version a line.")
 
 
 @remote(skills, "show", example="trunkline skill show pdf --version 1.2.0")
 async def show_skill(
     client: "Client",
-    skill_id: str,
+    skill_id: SkillName,
     version: Annotated[str | None, typer.Option(help="[the latest]")] = None,
 ) -> Record:
     """Show a skill and its files."""
@@ -48,7 +73,11 @@ async def import_skill(
     package: Annotated[Path, typer.Argument(help="A folder with a SKILL.md, or a zip of one.")],
 ) -> Record:
     """Import a skill package."""
-    return Record(await client.upload("skills", content=packed(package)))
+    with Progress(f"packing {package}") as progress:
+        content = packed(package)
+        progress.tell(f"sending {package}")
+        progress.at(len(content))
+        return Record(await client.upload("skills", content=content))
 
 
 _skills.can_delete("Delete one version (by its id) or all (by the skill's id).")
@@ -58,17 +87,18 @@ _skills.can_delete("Delete one version (by its id) or all (by the skill's id).")
 async def submitted(client: "Client", limit: Limit = 50) -> Rows:
     """List the skills that agents have submitted."""
     found = await collect(client.each("evolutions"), limit)
-    return Rows(found, ("id", "name", "quality_score", "state", "description"))
+    columns = ("id", "name", "state", "quality_score", "description")
+    return Rows(found, columns, empty="no agent has submitted a skill")
 
 
 @remote(skills, "approve", example="trunkline skill approve ID")
-async def approve(client: "Client", evolution_id: str) -> Record:
+async def approve(client: "Client", evolution_id: EvolutionName) -> Record:
     """Make a skill of what an agent has submitted."""
     return Record(await client.post("evolutions", evolution_id, "approve"))
 
 
 @remote(skills, "reject", example="trunkline skill reject ID")
-async def reject(client: "Client", evolution_id: str) -> Record:
+async def reject(client: "Client", evolution_id: EvolutionName) -> Record:
     """Decline what an agent has submitted."""
     return Record(await client.post("evolutions", evolution_id, "reject"))
 
@@ -180,7 +210,7 @@ async def search_memory(
 ) -> Rows:
     """Search by meaning and by words."""
     found = await client.get("memories", "search", q=query, top_k=top_k)
-    return Rows(found["results"], ("score", "content"))
+    return Rows(found["results"], ("content", "score"), empty="nothing found")
 
 
 _memories.can_delete("Forget something.")

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trunkline.cli import choices
+from trunkline.cli.names import Named, RuleName, option
 from trunkline.cli.output import Done, Record, Rows
 from trunkline.cli.remote import Limit, collect, given, group, remote
 
@@ -12,10 +14,21 @@ if TYPE_CHECKING:
 
 app = group("rule", "What agents may do: allow, ask or deny.")
 
-_COLUMNS = ("id", "level", "effect", "rule", "created_at")
-_Agent = Annotated[str | None, typer.Option(help="For sessions with this agent (its id).")]
-_Machine = Annotated[str | None, typer.Option(help="For sessions on this machine (its id).")]
-_Session = Annotated[str | None, typer.Option(help="For this session.")]
+_COLUMNS = ("id", "effect", "rule", "level", "created_at")
+_EMPTY = "no rules yet: trunkline rule add allow 'bash(git status *)'"
+_Agent = Annotated[
+    str | None,
+    option("agents", "--agent", "For sessions with this agent: id or name."),
+    Named("agents"),
+]
+_Machine = Annotated[
+    str | None,
+    option("machines", "--machine", "For sessions on this machine: id or name."),
+    Named("machines"),
+]
+_Session = Annotated[
+    str | None, option("sessions", "--session", "For this session: id or title."), Named("sessions")
+]
 _Org = Annotated[bool, typer.Option("--org", help="For everyone in the organisation.")]
 
 
@@ -23,20 +36,24 @@ _Org = Annotated[bool, typer.Option("--org", help="For everyone in the organisat
 async def list_rules(
     client: "Client",
     session: Annotated[
-        str | None, typer.Option(help="Those that hold in this session, whoever wrote them.")
+        str | None,
+        option("sessions", "--session", "Those that hold in this session: id or title."),
+        Named("sessions"),
     ] = None,
     limit: Limit = 50,
 ) -> Rows:
     """List rules: your own and your organisation's."""
     if session is not None:
-        return Rows((await client.get("rules", session_id=session))["items"], _COLUMNS)
-    return Rows(await collect(client.each("rules"), limit), _COLUMNS)
+        found = (await client.get("rules", session_id=session))["items"]
+    else:
+        found = await collect(client.each("rules"), limit)
+    return Rows(found, _COLUMNS, empty=_EMPTY)
 
 
 @remote(app, "add", example="trunkline rule add allow 'bash(git status *)'")
 async def add_rule(
     client: "Client",
-    effect: Annotated[str, typer.Argument(help="allow, ask or deny")],
+    effect: Annotated[choices.Effect, typer.Argument(help="What becomes of such calls.")],
     rule: Annotated[str, typer.Argument(help="bash(git push *), edit_file(src/**), mcp__x__*, …")],
     agent: _Agent = None,
     machine: _Machine = None,
@@ -53,7 +70,7 @@ async def add_rule(
 
 
 @remote(app, "remove", example="trunkline rule remove ID")
-async def remove_rule(client: "Client", rule_id: str) -> Done:
+async def remove_rule(client: "Client", rule_id: RuleName) -> Done:
     """Remove a rule. Sessions that run stop following it at once."""
     await client.delete("rules", rule_id)
     return Done(f"removed {rule_id}")

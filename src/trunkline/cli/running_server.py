@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from trunkline.cli.output import CommandFailed, Json
-from trunkline.cli.remote import NoServer, check_server, failures, find_server
+from trunkline.cli.remote import NoServer, failures, find_server
 
 _MACHINES_MAX = 200
 _WAIT_S = 5.0
@@ -45,8 +45,7 @@ async def _ask(folder: Path, admin_token: str | None) -> Running:
         where = find_server(None, admin_token, str(folder), {})
     except NoServer as error:
         raise CommandFailed("it has not said yet where it listens") from error
-    async with Client(where.url, where.token, timeout_s=_WAIT_S) as client:
-        await check_server(client, where)
+    async with Client(where, timeout_s=_WAIT_S) as client:
         state = await client.get("server")
         page = await client.get("machines", limit=_MACHINES_MAX)
     local = [one for one in page["items"] if one.get("provider") == "local"]

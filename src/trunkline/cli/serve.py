@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from trunkline.cli import home_folder
-from trunkline.cli.output import CommandFailed
+from trunkline.cli import choices, home_folder
+from trunkline.cli.output import CommandFailed, say
 from trunkline.private_files import write_private
 
 if TYPE_CHECKING:
@@ -23,8 +23,12 @@ DatabaseUrl = Annotated[
     str | None, typer.Option(help="postgresql+asyncpg://…; by default SQLite in the data folder.")
 ]
 JsonLogs = Annotated[bool | None, typer.Option("--json-logs", help="One JSON object a line.")]
-LogLevel = Annotated[str | None, typer.Option(help="debug, info, warning or error. [info]")]
+LogLevel = Annotated[choices.LogLevel | None, typer.Option(help="The least it logs. [info]")]
 Machine = Annotated[bool, typer.Option(help="Also run agents here, in a child process.")]
+OpenBrowser = Annotated[
+    bool | None,
+    typer.Option("--browser/--no-browser", help="Open the page in a browser, if one is here."),
+]
 Root = Annotated[
     list[Path] | None,
     typer.Option(
@@ -65,18 +69,20 @@ def up(
     machine: Machine = True,
     root: Root = None,
     workspace: Workspace = None,
+    browser: OpenBrowser = None,
     config: Config = None,
 ) -> None:
-    """Start everything on this machine and print a login link.
+    """Start everything on this machine, print a login link and open it in the browser.
 
     The control plane, and one execution plane that runs the first user's agents here. Every flag
     is also a setting TRUNKLINE_… in the environment and a line in the settings file.
     """
     flags = {"host": host, "port": port, "data": data, "database_url": database_url}
     flags |= {"json_logs": json_logs, "log_level": log_level, "local_machine": machine}
+    flags["open_browser"] = browser
     flags["node_roots"] = os.pathsep.join(str(one.absolute()) for one in root or ()) or None
     flags["node_workspace"] = None if workspace is None else str(workspace.absolute())
-    _run(config, flags, "Trunkline", shows_link=True)
+    _run(config, flags, "Trunkline", shows_link=True, opens=True)
 
 
 def control(
@@ -91,7 +97,7 @@ def control(
     """Start the control plane as a service.
 
     Every flag is also a setting TRUNKLINE_… in the environment and a line in the settings file.
-    Machines that run agents connect to it: see `trunkline machine schedule`. Without a terminal,
+    Machines that run agents connect to it: see `trunkline machine add`. Without a terminal,
     the login link goes into a file that only its user can read.
     """
     flags = {"host": host, "port": port, "data": data, "database_url": database_url}
@@ -100,7 +106,9 @@ def control(
     _run(config, flags, "The Trunkline control plane", shows_link=sys.stdout.isatty())
 
 
-def _run(config: Path | None, flags: dict[str, Any], name: str, *, shows_link: bool) -> None:
+def _run(
+    config: Path | None, flags: dict[str, Any], name: str, *, shows_link: bool, opens: bool = False
+) -> None:
     from trunkline.control import logging
     from trunkline.control.errors import TrunklineError
     from trunkline.control.settings import load
@@ -108,7 +116,7 @@ def _run(config: Path | None, flags: dict[str, Any], name: str, *, shows_link: b
     try:
         settings = load(flags, file=config)
     except TrunklineError as error:
-        typer.echo(f"error: {error.message}", err=True)
+        say(f"error: {error.message}", err=True)
         raise typer.Exit(2) from error
     settings, hint = _with_home(settings)
     logging.configure(json_logs=settings.json_logs, level=settings.log_level)
@@ -118,7 +126,9 @@ def _run(config: Path | None, flags: dict[str, Any], name: str, *, shows_link: b
     try:
         run(
             settings,
-            ready=lambda info: _greet(settings, info, name, None if shows_link else link, hint),
+            ready=lambda info: _greet(
+                settings, info, name, None if shows_link else link, hint, opens=opens
+            ),
         )
     except TrunklineError as error:
         raise CommandFailed(error.message) from error
@@ -137,17 +147,41 @@ def _with_home(settings: "Settings") -> tuple["Settings", str]:
 
 
 def _greet(
-    settings: "Settings", info: "ServerInfo", name: str, link: Path | None, hint: str
+    settings: "Settings",
+    info: "ServerInfo",
+    name: str,
+    link: Path | None,
+    hint: str,
+    *,
+    opens: bool,
 ) -> None:
     """On stdout, apart from the logs: it is what a person or a script waits for. `link` is the file
     that the login link goes into instead."""
+    from trunkline.cli.browser import open_page
+
     typer.echo(f"{name} is up at {info.url}")
     if link is None:
         typer.echo(f"Log in:  {info.login_url}")
+        if opens and settings.open_browser and open_page(info.login_url, settings.data_dir):
+            typer.echo(
+                "Your browser opens it. A link works once: trunkline user login-link makes more."
+            )
     else:
         write_private(link, info.login_url + "\n")
         typer.echo(f"Log in:  the link is in {link}")
     if hint:
         typer.echo(hint)
     if not settings.is_loopback and info.url.startswith("http://"):
-        typer.echo("Others on this network can reach it, unencrypted: put a TLS proxy in front.")
+        typer.echo(
+            f"Others on this network reach it{_at(settings, info)}, unencrypted: put a TLS proxy"
+        )
+        typer.echo("in front where you do not trust all of them.")
+
+
+def _at(settings: "Settings", info: "ServerInfo") -> str:
+    from urllib.parse import urlsplit
+
+    from trunkline.control.door.reach import own_addresses, reach
+
+    found = reach(settings, info.url, urlsplit(info.url).port or settings.port, own_addresses)
+    return f" at {found.urls[0]}" if found.kind == "network" else ""

@@ -1,13 +1,16 @@
 """What a session did to files: `trunkline session files`, and `diff`, `apply`, `discard` of its
 worktree."""
 
+import os
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trunkline import limits
+from trunkline.cli.names import SessionName
 from trunkline.cli.output import CommandFailed, Done, Record, Rows, Shown, Text
 from trunkline.cli.remote import remote
 
@@ -52,7 +55,7 @@ def add_to(app: typer.Typer) -> None:
 
 async def files(
     client: "Client",
-    session_id: str,
+    session_id: SessionName,
     path: Annotated[str | None, typer.Argument(help="One of them, to be printed.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write it to this file.")
@@ -61,18 +64,16 @@ async def files(
     """List the files that a session made or changed, or fetch one."""
     if path is None:
         found = await client.get("sessions", session_id, "files")
-        return Rows(found["files"], ("change", "size", "modified_at", "path"))
+        columns = ("path", "change", "size", "modified_at")
+        return Rows(found["files"], columns, empty="it has made or changed no files")
     if output is None and sys.stdout.isatty():
         raise CommandFailed("a file is written to a terminal only through a pipe; or give --output")
-    data = b"".join([part async for part in _parts(client, session_id, path)])
-    if output is None:
-        sys.stdout.buffer.write(data)
-        return Text("")
-    output.write_bytes(data)
-    return Done(f"{output}: {len(data)} bytes")
+    from trunkline.cli.saving import save
+
+    return await save(_parts(client, session_id, path), output, f"fetching {path}")
 
 
-async def _parts(client: "Client", session_id: str, path: str) -> Any:
+async def _parts(client: "Client", session_id: str, path: str) -> AsyncIterator[bytes]:
     offset, most = 0, limits.SESSION_FILE_PART_BYTES_MAX
     while True:
         part = await client.http.call(
@@ -86,21 +87,25 @@ async def _parts(client: "Client", session_id: str, path: str) -> Any:
             return
 
 
-async def diff(client: "Client", session_id: str) -> Text:
+async def diff(client: "Client", session_id: SessionName) -> Text:
     """Show what a session has done in its worktree since it began."""
+    from trunkline.cli.chat.render.diff import coloured
+    from trunkline.cli.chat.render.layout import wants_colours
+
     found = await client.get("sessions", session_id, "diff")
     told = f"\n(cut here; all of it is in {found['folder']})\n" if found["truncated"] else ""
-    return Text(found["diff"] + told, found)
+    text = found["diff"] + told
+    return Text(text, found, coloured(text, colours=wants_colours(os.environ)))
 
 
-async def apply(client: "Client", session_id: str) -> Record:
+async def apply(client: "Client", session_id: SessionName) -> Record:
     """Bring it onto the working tree that the worktree was made from, uncommitted; all or none."""
     return Record(await client.post("sessions", session_id, "apply"))
 
 
 async def discard(
     client: "Client",
-    session_id: str,
+    session_id: SessionName,
     is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> Done:
     """Throw away what a session has done in its worktree."""

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trunkline.cli import adopting, forks, session_work
-from trunkline.cli.agents import Acp, Workspace, acp_of
-from trunkline.cli.machines import MachineName, id_of_machine
-from trunkline.cli.output import Done, Record, Rows
+from trunkline.cli import adopting, choices, forks, retention, session_list, session_work
+from trunkline.cli.agents import Workspace, acp_of
+from trunkline.cli.machines import with_machines
+from trunkline.cli.names import ApprovalName, Named, OfAgent, OnMachine, SessionName, option
+from trunkline.cli.output import Done, Json, Record, Rows
 from trunkline.cli.remote import Limit, collect, given, group, remote
+from trunkline.cli.runtimes_here import Acp, Runtime
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -18,25 +20,31 @@ app = group("session", "Sessions.")
 adopting.add_to(app)
 session_work.add_to(app)
 forks.add_to(app)
+retention.add_to_sessions(app)
+session_list.add_to(app)
 
 
 @remote(app, "list", example="trunkline session list --status active")
 async def list_sessions(
     client: "Client",
-    status: Annotated[str | None, typer.Option(help="active or closed.")] = None,
+    status: Annotated[choices.Status | None, typer.Option(help="Only these.")] = None,
+    is_archived: Annotated[bool, typer.Option("--archived", help="Those out of sight.")] = False,
     limit: Limit = 50,
 ) -> Rows:
-    """List sessions, newest first."""
-    found = await collect(client.each("sessions", status=status), limit)
-    return Rows(found, ("id", "title", "status", "runtime_type", "machine_id", "updated_at"))
+    """List sessions: pinned ones first, then by their newest activity."""
+    wanted = client.each("sessions", status=status, archived=is_archived)
+    found = await collect(wanted, limit)
+    columns = ("id", "title", "state", "last_activity_at", "machine", "runtime_type")
+    shown = await with_machines(client, found)
+    return Rows(shown, columns, raw=found, empty="no sessions yet: trunkline chat")
 
 
 @remote(app, "create", example="trunkline session create --agent ID --title 'Fix the build'")
 async def create(
     client: "Client",
-    agent: Annotated[str | None, typer.Option(help="Id of an agent.")] = None,
-    machine: MachineName = None,
-    runtime: Annotated[str | None, typer.Option(help="The runtime. [the agent's]")] = None,
+    agent: OfAgent = None,
+    machine: OnMachine = None,
+    runtime: Runtime = None,
     acp: Acp = None,
     workspace: Workspace = None,
     cwd: session_work.Cwd = None,
@@ -44,12 +52,11 @@ async def create(
     title: Annotated[str | None, typer.Option(help="A title.")] = None,
 ) -> Record:
     """Make a session and pin it to a machine."""
-    where = await id_of_machine(client, machine)
     config = given(acp=acp_of(acp)) or None
     body = given(
         agent_id=agent,
         agent_config=config,
-        machine_id=where,
+        machine_id=machine,
         runtime_type=runtime,
         title=title,
         workspace=session_work.folder_of(cwd, workspace),
@@ -59,7 +66,7 @@ async def create(
 
 
 @remote(app, "show", example="trunkline session show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
-async def show(client: "Client", session_id: str) -> Record:
+async def show(client: "Client", session_id: SessionName) -> Record:
     """Show a session, and how to go on with it in a terminal where it runs."""
     session = await client.get("sessions", session_id)
     return Record(session, adopting.hint(session))
@@ -68,21 +75,29 @@ async def show(client: "Client", session_id: str) -> Record:
 @remote(app, "log", example="trunkline session log ID --after 120 --json")
 async def log(
     client: "Client",
-    session_id: str,
+    session_id: SessionName,
     after: Annotated[int, typer.Option(min=0, help="The last event id that you have.")] = 0,
     limit: Limit = 200,
 ) -> Rows:
     """Print the events of a session."""
-    items = []
+    items: list[Json] = []
     async for event in client.sessions.events(session_id, after):
         items.append({"id": event.id, "type": event.type, "event": event.data})
         if len(items) == limit:
             break
-    return Rows(items, ("id", "type", "event"))
+    view = [{**one, "event": _said(one["event"])} for one in items]
+    return Rows(items, ("id", "type", "event"), view=view, empty="nothing happened in it yet")
+
+
+def _said(event: Json) -> Json | str:
+    """What people want to know of an event: its words, if it has any."""
+    if isinstance(event.get("content"), str):
+        return str(event["content"])
+    return {name: value for name, value in event.items() if name not in ("type", "turn_id", "ts")}
 
 
 @remote(app, "rename", example="trunkline session rename ID 'A better title'")
-async def rename(client: "Client", session_id: str, title: str) -> Record:
+async def rename(client: "Client", session_id: SessionName, title: str) -> Record:
     """Give a session a title."""
     return Record(await client.patch("sessions", session_id, body={"title": title}))
 
@@ -90,7 +105,7 @@ async def rename(client: "Client", session_id: str, title: str) -> Record:
 @remote(app, "configure", example="trunkline session configure ID temperature=0.2")
 async def configure(
     client: "Client",
-    session_id: str,
+    session_id: SessionName,
     changes: Annotated[list[str], typer.Argument(help="NAME=VALUE; VALUE is JSON or text.")],
 ) -> Done:
     """Change parameters of a running session."""
@@ -99,14 +114,14 @@ async def configure(
 
 
 @remote(app, "cancel", example="trunkline session cancel ID")
-async def cancel(client: "Client", session_id: str) -> Done:
+async def cancel(client: "Client", session_id: SessionName) -> Done:
     """Cancel what a session is doing."""
     await client.sessions.cancel(session_id)
     return Done(f"cancelled {session_id}")
 
 
 @remote(app, "close", example="trunkline session close ID")
-async def close(client: "Client", session_id: str) -> Done:
+async def close(client: "Client", session_id: SessionName) -> Done:
     """Stop a session on its machine; its log stays, and unapplied work in its worktree."""
     session = await client.get("sessions", session_id)
     await client.sessions.close(session_id)
@@ -118,25 +133,34 @@ async def close(client: "Client", session_id: str) -> Done:
 @remote(app, "approvals", example="trunkline session approvals")
 async def approvals(
     client: "Client",
-    session: Annotated[str | None, typer.Option(help="Only of this session.")] = None,
+    session: Annotated[
+        str | None,
+        option("sessions", "--session", "Only of this session: id or title."),
+        Named("sessions"),
+    ] = None,
     limit: Limit = 50,
 ) -> Rows:
     """List the questions that wait for a person, over all sessions."""
     found = await collect(client.each("approvals", session_id=session), limit)
-    return Rows(found, ("id", "session_id", "request", "created_at"))
+    columns = ("id", "session_id", "created_at", "request")
+    return Rows(found, columns, empty="no questions wait", whole="request")
 
 
 @remote(app, "answer", example="trunkline session answer APPROVAL_ID --yes")
 async def answer(
     client: "Client",
-    approval_id: str,
+    approval_id: ApprovalName,
     confirmed: Annotated[bool, typer.Option("--yes/--no", help="Allow it or not.")],
     text: Annotated[str | None, typer.Option("--answer", help="What it asked for.")] = None,
     scope: Annotated[
-        str | None, typer.Option(help="For how long: once, session or always. [once]")
+        choices.Lasts | None, typer.Option(help="For how long it is answered. [once]")
     ] = None,
     reason: Annotated[str | None, typer.Option(help="Why, in words for the agent.")] = None,
-    session: Annotated[str | None, typer.Option(help="The session that asks.")] = None,
+    session: Annotated[
+        str | None,
+        option("sessions", "--session", "The session that asks: id or title."),
+        Named("sessions"),
+    ] = None,
 ) -> Record:
     """Answer a question. The first answer wins."""
     more = given(answer=text, session_id=session, scope=scope, reason=reason)

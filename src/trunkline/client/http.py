@@ -1,20 +1,26 @@
 """Requests to the REST API: addresses, the bearer token, responses and errors.
 
 Redirects are not followed, so that the token goes nowhere but to the address that was given.
+aiohttp is loaded by the first request: programs that only may talk to a server start without it.
 """
 
 import io
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-import aiohttp
 import msgspec
-from yarl import URL
 
+from trunkline import limits
 from trunkline.client.errors import BAD_GATEWAY, ApiError, Unreachable
+from trunkline.client.locate import ServerAccess, check
 from trunkline.client.models import refusal
+
+if TYPE_CHECKING:
+    import aiohttp
+    from yarl import URL
 
 T = TypeVar("T")
 
@@ -23,6 +29,7 @@ TIMEOUT_S = 70.0
 """A little more than the server's own limit for a request."""
 _PROOF_S = 10.0
 _PROOF_BYTES_MAX = 1000
+_READ_BYTES = 256 * 1024
 
 
 class _Proof(msgspec.Struct):
@@ -32,16 +39,25 @@ class _Proof(msgspec.Struct):
 class Http:
     """One server, one token, one pool of connections."""
 
-    def __init__(self, url: str, token: str | None, timeout_s: float) -> None:
-        self.url = url.rstrip("/")
+    def __init__(self, where: ServerAccess, timeout_s: float) -> None:
+        self.url = where.url.rstrip("/")
         self.timeout_s = timeout_s
-        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._where = where
+        self._is_known = where.key is None
+        """Whether it is the server that the token is for."""
         self._session: aiohttp.ClientSession | None = None
 
-    @property
-    def session(self) -> aiohttp.ClientSession:
+    async def session(self) -> "aiohttp.ClientSession":
+        """The pool, with the token; only for a server that has proved itself, where it has to."""
+        import aiohttp
+
+        if not self._is_known:
+            await check(self._where, self.prove)
+            self._is_known = True
         if self._session is None:
-            self._session = aiohttp.ClientSession(headers=self._headers)
+            token = self._where.token
+            headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+            self._session = aiohttp.ClientSession(headers=headers)
         return self._session
 
     async def close(self) -> None:
@@ -49,15 +65,19 @@ class Http:
             await self._session.close()
             self._session = None
 
-    def address(self, *path: str) -> URL:
+    def address(self, *path: str) -> "URL":
         """`address("sessions", id)`: each part is one segment, whatever it contains."""
+        from yarl import URL
+
         segments = ("/" + quote(part, safe="").replace(".", "%2E") for part in path)
         return URL(self.url + _PREFIX + "".join(segments), encoded=True)
 
     async def prove(self, nonce: str) -> str:
         """What the server answers to a challenge; empty when it does not understand it. It is shown
         no token. Raises Unreachable."""
-        try:
+        import aiohttp
+
+        with _failures(self.url):
             async with (
                 aiohttp.ClientSession() as stranger,
                 stranger.post(
@@ -68,8 +88,6 @@ class Http:
                 ) as response,
             ):
                 raw = await response.content.read(_PROOF_BYTES_MAX)
-        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            raise Unreachable(f"{self.url} does not answer: {reason(error)}") from error
         try:
             return msgspec.json.decode(raw, type=_Proof).proof
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -83,12 +101,17 @@ class Http:
         body: Any = None,
         upload: bytes | None = None,
         files: Sequence[tuple[str, str, bytes]] = (),
+        lines: AsyncIterable[bytes] | None = None,
         timeout_s: float | None = None,
     ) -> bytes:
         """The body of a successful response; ApiError or Unreachable otherwise. `files` are sent
-        as a form: name, media type and content of each."""
-        data: bytes | aiohttp.FormData | None = upload
+        as a form: name, media type and content of each; `lines`: JSON Lines, piece by piece."""
+        import aiohttp
+
+        data: bytes | aiohttp.FormData | AsyncIterable[bytes] | None = upload
         kind = "application/zip"
+        if lines is not None:
+            data, kind = lines, "application/x-ndjson"
         if body is not None:
             data, kind = msgspec.json.encode(body), "application/json"
         wait_s = self.timeout_s if timeout_s is None else timeout_s
@@ -99,8 +122,9 @@ class Http:
                 field = io.BytesIO(content)
                 data.add_field("files", field, filename=name, content_type=media_type)
         params = {name: _text(value) for name, value in (query or {}).items() if value is not None}
-        try:
-            async with self.session.request(
+        session = await self.session()
+        with _failures(self.url):
+            async with session.request(
                 method,
                 self.address(*path),
                 params=params,
@@ -110,19 +134,45 @@ class Http:
                 allow_redirects=False,
             ) as response:
                 return await checked(response)
-        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            raise Unreachable(f"{self.url} does not answer: {reason(error)}") from error
+
+    async def pieces(
+        self,
+        *path: str,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> AsyncGenerator[bytes, None]:
+        """A response that goes on and on, as it arrives. Silence for long is a dead connection;
+        raises as `call` does."""
+        import aiohttp
+
+        timeout = aiohttp.ClientTimeout(
+            total=None, sock_connect=self.timeout_s, sock_read=3 * limits.READER_HEARTBEAT_S
+        )
+        session = await self.session()
+        with _failures(self.url):
+            async with session.get(
+                self.address(*path),
+                params=query,
+                headers=headers,
+                timeout=timeout,
+                allow_redirects=False,
+            ) as response:
+                if response.status != 200:
+                    await checked(response)
+                    raise Unreachable(f"{self.url} answered {response.status} to a stream")
+                while piece := await response.content.read(_READ_BYTES):
+                    yield piece
 
     async def fetch(self, kind: type[T], method: str, *path: str, **options: Any) -> T:
-        """`call`, with the response as a value of that type."""
-        raw = await self.call(method, *path, **options)
+        """`call`, with the response as a value of that type. One without a body has no fields."""
+        raw = await self.call(method, *path, **options) or b"{}"
         try:
             return msgspec.json.decode(raw, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise Unreachable(f"{self.url} is no Trunkline server: {error}") from error
 
 
-async def checked(response: aiohttp.ClientResponse) -> bytes:
+async def checked(response: "aiohttp.ClientResponse") -> bytes:
     """The body; ApiError when the response is an error, Unreachable when it is not of this API."""
     raw = await response.read()
     if response.status < 300:
@@ -137,8 +187,21 @@ async def checked(response: aiohttp.ClientResponse) -> bytes:
     raise ApiError(response.status, *found)
 
 
-def reason(error: Exception) -> str:
+@contextmanager
+def _failures(url: str) -> Iterator[None]:
+    """What the library below raises, as ours."""
+    import aiohttp
+
+    try:
+        yield
+    except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+        raise Unreachable(f"{url} does not answer: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
     """Why a connection failed, in a few words."""
+    import aiohttp
+
     if isinstance(error, aiohttp.ClientConnectorError) and error.strerror:
         number = error.errno or 0  # below 0: a name that is not found, which says it better
         return (os.strerror(number) if number > 0 else error.strerror).lower()

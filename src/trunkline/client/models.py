@@ -1,6 +1,6 @@
 """What the API returns, as far as this client looks into it. Unknown fields are ignored."""
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -15,16 +15,32 @@ class Page(msgspec.Struct, Generic[T]):
     next_cursor: str | None = None
 
 
+class Placement(msgspec.Struct, kw_only=True):
+    """`reason` is for people, `code` the same for programs."""
+
+    machine_id: str
+    machine_name: str
+    code: str
+    reason: str
+
+
 class Session(msgspec.Struct, kw_only=True):
     """One conversation, pinned to one machine."""
 
     id: str
     status: str
+    """Whether it is `active` or `closed`."""
+    state: str = ""
+    """What it does: `idle`, `running`, `needs_you`, `offline` or `closed`."""
     runtime_type: str
     user_id: str
     machine_id: str | None = None
     agent_id: str | None = None
     title: str | None = None
+    titled_by: str | None = None
+    """`user`, `message` or `model`."""
+    placement: Placement | None = None
+    """Of a session that was just made: which machine it has, and why."""
     created_at: int = 0
     updated_at: int = 0
     last_event_id: int = 0
@@ -51,8 +67,42 @@ class Event(msgspec.Struct, frozen=True):
         return str(self.data.get("type", ""))
 
     @property
+    def text(self) -> str:
+        """The piece of the answer that a `text_chunk` brings; else nothing."""
+        return str(self.data.get("content", "")) if self.type == "text_chunk" else ""
+
+    @property
+    def request_id(self) -> str | None:
+        """What an `approval_request` is answered under, together with its session."""
+        name = self.data.get("request_id") or self.data.get("approval_id")
+        return name if isinstance(name, str) else None
+
+    @property
     def ends_turn(self) -> bool:
         return self.type in ("execution_complete", "execution_error")
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """How a turn ended, when it ended well. `usage`: what it took, where the machine said so."""
+
+    text: str
+    turn_id: str
+    is_cancelled: bool = False
+    usage: Json | None = None
+    last_event_id: int = 0
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """To a question of an agent. `answer`: what was typed or chosen, where that was asked for;
+    `scope`: for how long a yes is meant; `reason`: why not, for the agent."""
+
+    confirmed: bool
+    answer: Any = None
+    scope: Literal["once", "session", "always"] = "once"
+    reason: str | None = None
 
 
 RESYNC = Event(None, {"type": "resync"})
@@ -74,6 +124,8 @@ class EventPage(msgspec.Struct):
 
     items: list[LoggedEvent]
     next_after: int | None = None
+    resync: bool = False
+    """`after` is no place in the log: what came behind it is gone."""
 
 
 class AcceptedMessage(msgspec.Struct):

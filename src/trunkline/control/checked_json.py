@@ -6,11 +6,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trunkline import limits
+from trunkline import limits, names
 from trunkline.control.errors import InvalidRequest
 
 T = TypeVar("T")
 
+# As msgspec says it: "Invalid enum value 'fre' - at `$.permission_mode`".
+_NO_CHOICE = re.compile(
+    r"Invalid enum value '?(?P<word>.*?)'?(?P<place> - at `\$(?P<path>[^`]*)`)?", re.DOTALL
+)
+_STEP = re.compile(r"\.(?P<name>\w+)|\[[^\]]*\]")
 # Cheap signs that a body may hold what the databases cannot; only then it is walked.
 _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
 
@@ -26,8 +31,39 @@ def decode(raw: bytes, kind: type[T]) -> T:
     except UnicodeDecodeError as error:
         raise InvalidRequest("the body is not UTF-8") from error
     except msgspec.DecodeError as error:
-        raise InvalidRequest(f"body: {error}") from error
+        raise InvalidRequest(f"body: {explained(error, kind)}") from error
     return value
+
+
+def explained(error: msgspec.MsgspecError, kind: Any) -> str:
+    """What is wrong; of a word that is none of a few, with those few."""
+    found = _NO_CHOICE.fullmatch(str(error))
+    if found is None:
+        return str(error)
+    choices = [str(one) for one in _choices(msgspec.inspect.type_info(kind), found["path"])]
+    return names.not_one_of(found["word"], choices) + found["place"] if choices else str(error)
+
+
+def _choices(kind: msgspec.inspect.Type, path: str | None) -> list[Any]:
+    """The words that can stand at that place of a type."""
+    if isinstance(kind, msgspec.inspect.Metadata):
+        return _choices(kind.type, path)
+    if isinstance(kind, msgspec.inspect.UnionType):
+        return [found for one in kind.types for found in _choices(one, path)]
+    if not path:
+        return list(kind.values) if isinstance(kind, msgspec.inspect.LiteralType) else []
+    step = _STEP.match(path)
+    if step is None:
+        return []
+    within: msgspec.inspect.Type | None = None
+    if isinstance(kind, msgspec.inspect.StructType):
+        fields = {field.encode_name: field.type for field in kind.fields}
+        within = fields.get(step["name"] or "")
+    elif isinstance(kind, msgspec.inspect.ListType):
+        within = kind.item_type
+    elif isinstance(kind, msgspec.inspect.DictType):
+        within = kind.value_type
+    return [] if within is None else _choices(within, path[step.end() :])
 
 
 def check_text(text: str, path: str) -> None:

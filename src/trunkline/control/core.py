@@ -3,57 +3,82 @@
 import asyncio
 import contextlib
 import time
-from pathlib import Path
 
-from sqlalchemy.engine import make_url
+from sqlalchemy import delete
 
 from trunkline.control import data_folder
 from trunkline.control.access.attempts import Attempts
 from trunkline.control.access.auth import Auth
-from trunkline.control.access.keys import Keys, digest
+from trunkline.control.access.keys import Keys
 from trunkline.control.access.passwords import Passwords
 from trunkline.control.access.refusals import Refusals
 from trunkline.control.access.trail import Trail
 from trunkline.control.access.user_secrets import UserSecrets
+from trunkline.control.backup.restored import RESTORE_GAP, RESTORED, Restored
 from trunkline.control.clock import Clock, Seconds, now_ms
+from trunkline.control.disk_room import DiskWatch
 from trunkline.control.door.connections import Connections
 from trunkline.control.edges.relay import Relay
 from trunkline.control.errors import NotFound
+from trunkline.control.files import heads_file, log_file, store_url
 from trunkline.control.groups.groups import Groups
 from trunkline.control.log.log import Log
-from trunkline.control.log.segments import SegmentStore, SqliteSegments, SqlSegments
+from trunkline.control.log.postgres_segments import PostgresSegments
+from trunkline.control.log.sqlite_segments import SqliteSegments
+from trunkline.control.log.store import SegmentStore
 from trunkline.control.machines.actions import Time
+from trunkline.control.machines.joining import JoinCodes
 from trunkline.control.machines.machines import Machines
+from trunkline.control.machines.online import Online
 from trunkline.control.machines.queries import Queries
 from trunkline.control.machines.rows import SqlMachineRows
+from trunkline.control.machines.runtimes import usable
 from trunkline.control.machines.secrets import MachineSecrets
 from trunkline.control.machines.shell import Shell
+from trunkline.control.machines.tap import Taps
 from trunkline.control.machines.vms import Vms
 from trunkline.control.metrics import Live, Metrics
+from trunkline.control.news import News
 from trunkline.control.presence import Presence
+from trunkline.control.pulse import Pulse
+from trunkline.control.push.push import Push
+from trunkline.control.quotas import Quotas
 from trunkline.control.records import Records
+from trunkline.control.retention.policy import RetentionPolicy
+from trunkline.control.retention.sweeper import Sweeper
 from trunkline.control.services import Services
 from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.services.uploads import Uploads
 from trunkline.control.sessions.adopting import Adopting
 from trunkline.control.sessions.approvals import Approvals
 from trunkline.control.sessions.compacting import Compacting
+from trunkline.control.sessions.drafts import Drafts
+from trunkline.control.sessions.erasing import Erasing
+from trunkline.control.sessions.exporting import Export
 from trunkline.control.sessions.foreign import Foreign
 from trunkline.control.sessions.forking import Forking
 from trunkline.control.sessions.histories import Histories
+from trunkline.control.sessions.importing import Importing
 from trunkline.control.sessions.legacy import convert
+from trunkline.control.sessions.listing import SessionList
+from trunkline.control.sessions.placement import Placement
 from trunkline.control.sessions.projection import Projection
-from trunkline.control.sessions.records import SessionRecords
+from trunkline.control.sessions.records import Session, SessionRecords
 from trunkline.control.sessions.rows import SqlRows
 from trunkline.control.sessions.ruling import Ruling
+from trunkline.control.sessions.searching import Search
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.shown import Shown
 from trunkline.control.sessions.starting import Starting
+from trunkline.control.sessions.titles import Titles
 from trunkline.control.sessions.transcript import Transcripts
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.sessions.work import Work
 from trunkline.control.settings import Settings
-from trunkline.control.store.engine import Store, sqlite_url
+from trunkline.control.storage import Storage
+from trunkline.control.store.engine import Store
+from trunkline.control.store.schema import myagent_runs
+from trunkline.control.streams import Streams
 from trunkline.control.surprises import Surprises
 from trunkline.control.tasks import Tasks
 from trunkline.control.tuning import DEFAULT, Tuning
@@ -89,25 +114,36 @@ class Core:
         self.user_secrets = UserSecrets(store, keys)
         self.passwords = Passwords(store)
         self.attempts = Attempts(clock)
+        self.join_attempts = Attempts(clock)
         self.uploads = Uploads(clock)
-        self.records = Records(store, keys, self.auth, clock, tuning)
+        self.quotas = Quotas(store, settings, segments.sizes)
+        self.records = Records(store, keys, self.auth, clock, tuning, self.quotas)
         heads = AuditHeads(heads_file(settings))
-        self.services = Services(store, keys, settings, clock, tuning, heads)
-        self.log = Log(segments, clock, tuning)
+        self.services = Services(store, keys, settings, clock, heads, self.quotas)
+        folder = settings.data_dir if store.is_sqlite else None
+        self.log = Log(segments, clock, tuning, folder)
+        self.storage = Storage(self.log, store, folder)
         self.services.methods.offer("get_conversation", Transcripts(self.log).asked)
-        self.projection = Projection(
-            SqlRows(store, self.services.audit), self.log, self.tasks, tuning
-        )
+        self.titles = Titles(store, clock)
+        self.services.methods.offer("set_title", self.titles.told)
+        rows = SqlRows(store, self.services.audit, self.titles.changed.tell)
+        self.projection = Projection(rows, self.log, self.tasks, tuning)
+        self.push = Push(store, keys, settings, self.log, clock, tuning)
+        self.projection.written.watch(self.push.written)
         self.turns = Turns(store, self.projection)
         self.approvals = Approvals(store, self.projection)
-        self.session_records = SessionRecords(store, self.log, clock, tuning.sessions_per_user_max)
+        online = Online()
+        self.session_records = SessionRecords(store, self.log, clock, self.quotas, online)
+        self.session_list = SessionList(self.session_records, online)
+        self.search = Search(store, now)
+        self.placement = Placement(store)
         self.shown = Shown(store, clock)
-        self.starting = Starting(store, self.services, self.log)
+        self.starting = Starting(store, self.services, self.log, model_titles=settings.model_titles)
         told = Time()
         shell = Shell(
             self.log,
             self.projection,
-            self.session_records,
+            self.placement,
             self.turns,
             self.starting.build,
             self.tasks,
@@ -120,15 +156,18 @@ class Core:
             SqlMachineRows(store),
             self.log,
             self.projection,
-            self.session_records,
+            self.placement,
             shell,
             clock,
             told,
             away_s=settings.machine_away_s,
             tasks=self.tasks,
             tuning=tuning,
+            online=online,
         )
+        self.taps = Taps(clock)
         self.queries = Queries(self.machines, tuning.query_s)
+        self.disk = DiskWatch(settings, store)
         self.metrics.follow(
             Live(
                 self.metrics,
@@ -138,8 +177,13 @@ class Core:
                 self.surprises,
                 self.connections,
                 self.services.audit,
+                self.disk,
+                self.storage,
             )
         )
+        self.retention = RetentionPolicy(store)
+        self.sweeper = Sweeper(store, self.log, self.projection, self.metrics, clock)
+        self.pulse = Pulse(self.log, self.metrics, clock, now)
         self.sessions = Sessions(
             store,
             self.log,
@@ -150,12 +194,28 @@ class Core:
             self.turns,
             self.approvals,
             self.starting,
+            self.titles,
+            self.storage,
             clock,
         )
+        self.drafts = Drafts(store, self.log, clock)
+        self.erasing = Erasing(
+            store,
+            self.sessions,
+            self.drafts,
+            self.machines,
+            self.log,
+            self.services.audit,
+            self.storage,
+            self.tasks,
+            clock,
+        )
+        self.export = Export(self.log, clock)
         self.ruling = Ruling(self.services.rules, self.machines, self.tasks)
         self.histories = Histories(
             self.sessions,
             self.session_records,
+            self.drafts,
             self.machines,
             self.log,
             self.projection,
@@ -167,16 +227,42 @@ class Core:
             Foreign(self.queries),
             self.histories,
             self.services,
+            self.storage,
             clock,
         )
-        self.forking = Forking(self.sessions, self.session_records, self.histories, self.log, clock)
+        self.forking = Forking(
+            self.sessions, self.session_records, self.histories, self.log, self.storage, clock
+        )
+        self.importing = Importing(
+            store,
+            self.log,
+            self.sessions,
+            self.histories,
+            self.storage,
+            self.tasks,
+            clock,
+            settings.data_dir,
+        )
         self.compacting = Compacting(self.sessions, self.machines, self.queries)
         self.work = Work(self.sessions, self.machines, self.queries, self.services)
         self.relay = Relay()
+        self.streams = Streams()
+        self.news = News(self.session_records, self.approvals, self.tasks, tuning.retry_s)
+        self.session_records.changed.watch(self.news.session)
+        self.shown.changed.watch(self.news.session)
+        self.titles.changed.watch(lambda one: self.news.session(one.session_id))
+        self.projection.written.watch(self.news.written)
+        self.machines.watch(self.news.machine)
+        self.machines.watch(
+            lambda machine: self.presence.can_run(machine.id, usable(machine.runtimes))
+        )
+        self.erasing.done.watch(self._session_erased)
         self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refused_logins_max)
         self.refusals = Refusals(store, self.services.audit, self.tasks, clock, tuning.refusals_max)
         self.machine_secrets = MachineSecrets(store, clock, audit=self.services.audit)
         self.vms = Vms(store, self.auth, settings, self.machines, clock)
+        self.vms.failed.watch(self._vm_failed)
+        self.join_codes = JoinCodes(store, self.vms, self.machine_secrets, clock)
         self.groups = Groups(
             store,
             self.records.users,
@@ -204,14 +290,32 @@ class Core:
             raise
         return cls(settings, store, segments, keys, admin_token, tuning=tuning)
 
-    async def recover(self) -> None:
+    async def recover(self, restored: Restored | None = None) -> None:
         """At the start, before anybody is let in: the records catch up with the log, and machines
-        with open turns are watched, whether anybody asks or not."""
+        with open turns are watched, whether anybody asks or not. `restored`: this is the first
+        start of a system that was restored."""
+        if restored is not None:
+            # Before any log is opened; also of sessions that have said nothing yet.
+            await self.segments.skip(RESTORE_GAP, await self.session_records.ids_of())
+            await self.store.run(delete(myagent_runs))  # whose numbers went on, too
         await convert(self.store, self.log)
-        await self.histories.clear()
+        await self.drafts.clear()
+        await self.erasing.recover()
         for machine_id in await self.projection.recover():
             with contextlib.suppress(NotFound):  # it was removed
-                await self.machines.get(machine_id)
+                machine = await self.machines.get(machine_id)
+                if restored is not None:
+                    with machine.input() as core:
+                        core.restored(RESTORED, restored.why)
+        await self.log.flushed()
+
+    def _session_erased(self, session: Session) -> None:
+        self.quotas.stored.forget(session.user_id)
+        self.news.gone("session", session.id, (session.org_id, session.user_id))
+
+    def _vm_failed(self, machine_id: str) -> None:
+        if (machine := self.machines.find(machine_id)) is not None:
+            self.news.machine(machine)
 
     async def settle(self, timeout_s: float) -> None:
         """Waits until nothing is at work, but not for ever: the rest is ended."""
@@ -226,30 +330,18 @@ class Core:
     async def close(self) -> None:
         """Ends the work, then closes what it works with."""
         await self.settle(self.tuning.drain_work_s)
+        await self.push.close()
         await self.services.close()
         await self.segments.close()
         await self.store.close()
 
 
-def store_url(settings: Settings) -> str:
-    return settings.database_url or sqlite_url(settings.data_dir / "trunkline.db")
-
-
-def heads_file(settings: Settings) -> Path:
-    """Where heads of the audit log are noted. Another database has another log."""
-    if settings.database_url is None:
-        return settings.data_dir / "audit-heads"
-    place = make_url(settings.database_url).set(password=None).render_as_string()
-    return settings.data_dir / f"audit-heads-{digest(place)[:8]}"
-
-
 async def open_segments(settings: Settings, tuning: Tuning = DEFAULT) -> SegmentStore:
     """The log's store, in the database that the settings name."""
-    page_bytes_max, url = tuning.events_page_bytes_max, settings.database_url
-    if url is not None and not url.startswith("sqlite"):
-        return await SqlSegments.open(url, page_bytes_max=page_bytes_max)
+    if (file := log_file(settings)) is None:
+        return await PostgresSegments.open(store_url(settings), tuning=tuning)
     return await SqliteSegments.open(
-        settings.data_dir / "log.db",
+        file,
         full_sync=settings.log_sync == "full",
-        page_bytes_max=page_bytes_max,
+        tuning=tuning,
     )

@@ -14,10 +14,11 @@ from pathlib import Path
 import msgspec
 import structlog
 
+from trunkline.control.backup import swap
 from trunkline.control.errors import Conflict, Unavailable
 from trunkline.control.machines.homes import OLD
-from trunkline.control.presence import read_server_file
 from trunkline.control.settings import Settings
+from trunkline.places import read_server_file
 from trunkline.private_files import NotPrivate, close_files, close_to_others, make_folder
 
 _log = structlog.get_logger(__name__)
@@ -52,7 +53,8 @@ def prepare(settings: Settings) -> None:
 
 @contextmanager
 def held(settings: Settings) -> Iterator[None]:
-    """Holds the folder for this server. Conflict, which names the other, when one runs there."""
+    """Holds the folder for this server, and finishes a restore that was interrupted. Conflict,
+    which names the other, when one runs there."""
     prepare(settings)
     folder = settings.data_dir
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -61,6 +63,7 @@ def held(settings: Settings) -> Iterator[None]:
             raise Conflict(_who_holds(folder, handle), code="DATA_IN_USE")
         os.truncate(handle, 0)
         os.write(handle, str(os.getpid()).encode())
+        swap.finish(folder)
         yield
     finally:
         os.close(handle)  # which also unlocks

@@ -6,13 +6,17 @@
     ├── Forbidden             403 FORBIDDEN            known, but not allowed to do this
     ├── NotFound              404 <KIND>_NOT_FOUND     no such record, or not yours
     ├── Conflict              409 CONFLICT             exists already, or was decided already
+    ├── Expired               410 EXPIRED              was good once; its time is over
     ├── TooLarge              413 TOO_LARGE            over a bound
-    ├── LimitReached          429 LIMIT_REACHED        a queue or quota is full; try again later
+    ├── LimitReached          429 LIMIT_REACHED        a queue is full; try again later
+    │   └── QuotaReached      429 QUOTA_REACHED        (quotas.py) a user has as much as they may
     ├── Unavailable           503 UNAVAILABLE          a part that is needed is not there
-    └── Timeout               504 TIMEOUT              a part did not answer within its limit
+    ├── Timeout               504 TIMEOUT              a part did not answer within its limit
+    └── NoRoom                507 DISK_FULL            no room on the disk; nothing was changed
 
-REST answers with `{"error": {"code", "message"}}`, a VM's request with `response.error`. A more
-precise code than the class's own is given with `code=`; docs/reference/errors.md lists them all.
+REST answers with `{"error": {"code", "message", "details"?}}`, a VM's request with
+`response.error`. A more precise code than the class's own is given with `code=`;
+docs/reference/errors.md lists them all.
 """
 
 
@@ -21,6 +25,8 @@ class TrunklineError(Exception):
 
     code = "INTERNAL_ERROR"
     status = 500
+    details: dict[str, str | int] | None = None
+    """What programs may want to know besides; docs/reference/errors.md says of which code."""
 
     def __init__(self, message: str, *, code: str | None = None) -> None:
         super().__init__(message)
@@ -63,6 +69,11 @@ class Conflict(TrunklineError):
     status = 409
 
 
+class Expired(TrunklineError):
+    code = "EXPIRED"
+    status = 410
+
+
 class TooLarge(TrunklineError):
     code = "TOO_LARGE"
     status = 413
@@ -81,3 +92,8 @@ class Unavailable(TrunklineError):
 class Timeout(TrunklineError):
     code = "TIMEOUT"
     status = 504
+
+
+class NoRoom(TrunklineError):
+    code = "DISK_FULL"
+    status = 507

@@ -30,6 +30,11 @@ def is_id(text: str) -> bool:
         return False
 
 
+def may_be_ours(text: str) -> bool:
+    """Whether it has the form of an id that was made here: others have UUIDs too."""
+    return is_id(text) and text[14] == "7"
+
+
 def new_secret(prefix: str) -> str:
     """A secret of 256 bits, with a prefix that says what it is for."""
     return f"{prefix}_{secrets.token_urlsafe(32)}"

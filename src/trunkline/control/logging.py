@@ -6,14 +6,14 @@ taken out and control characters escaped, whatever was logged.
 
 import logging
 import sys
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from trunkline import limits
 from trunkline.control.redaction import is_secret_name, redact
-from trunkline.log_form import LEVELS, Console, add_error
+from trunkline.log_form import LEVELS, Console, Outlet, add_error
 
 _DEPTH_MAX = 6
 _MARGIN_CHARS = 2_000
@@ -21,24 +21,25 @@ _MARGIN_CHARS = 2_000
 
 def configure(*, json_logs: bool, level: str, stream: TextIO | None = None) -> None:
     """Sets the logs up for this process; called once at the start, before anything logs."""
-    out = sys.stderr if stream is None else stream
+    to = sys.stderr if stream is None else stream
+    out = Outlet(to, json_logs=json_logs)
     shared: list[Processor] = [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         add_error,
         _clean,
     ]
-    render = _render_json() if json_logs else Console(colours=out.isatty())
+    render = _render_json() if json_logs else Console(colours=to.isatty())
     structlog.configure(
         processors=[*shared, render],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
-        logger_factory=structlog.WriteLoggerFactory(out),
+        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, out)),
         cache_logger_on_first_use=False,
     )
     _route_libraries(shared, render, out)
 
 
-def _route_libraries(shared: list[Processor], render: Processor, out: TextIO) -> None:
+def _route_libraries(shared: list[Processor], render: Processor, out: Outlet) -> None:
     """What libraries say through the standard `logging`, from warnings up, in the same form."""
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[structlog.stdlib.add_logger_name, structlog.stdlib.ExtraAdder()],

@@ -13,13 +13,16 @@ from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from trunkline.control.store import causes
 from trunkline.wire.semibot.messages import SseEvent
 
 if TYPE_CHECKING:
+    from trunkline.control.disk_room import DiskWatch
     from trunkline.control.door.connections import Connections
     from trunkline.control.log.log import Log
     from trunkline.control.machines.machines import Machines
     from trunkline.control.services.audit import Audit
+    from trunkline.control.storage import Storage
     from trunkline.control.surprises import Surprises
 
 
@@ -44,6 +47,8 @@ class Metrics:
         self.readers = 0
         self.readers_cut = 0
         self.lost_events = 0
+        self.retention_events = 0
+        self.retention_bytes = 0
         self.lag_s = 0.0
         self.registry = CollectorRegistry(auto_describe=False)
         self.request_seconds = Histogram(
@@ -88,6 +93,8 @@ class Live(Collector):
     surprises: "Surprises"
     connections: "Connections"
     audit: "Audit"
+    disk: "DiskWatch"
+    storage: "Storage"
 
     def collect(self) -> Iterator[Metric]:
         yield from self._lines()
@@ -152,12 +159,29 @@ class Live(Collector):
             ),
             ("connections_refused", "Connections without room", self.connections.refused),
             ("machine_events_lost", "Gaps in what machines sent", metrics.lost_events),
+            (
+                "retention_events_cut",
+                "Events that were older or more than is kept",
+                metrics.retention_events,
+            ),
+            ("retention_bytes_cut", "What those took in the store", metrics.retention_bytes),
         ):
             yield CounterMetricFamily(name, text, value=value)
+        not_written = GaugeMetricFamily(
+            "storage_not_writable", "1: nothing can be written, for this cause", labels=["cause"]
+        )
+        for cause in causes.CAUSES:
+            not_written.add_metric([cause], float(cause == self.storage.cause))
+        yield not_written
+        room = self.disk.last
         for name, text, level in (
             ("sse_readers_active", "Readers that follow a session", float(metrics.readers)),
             ("connections_open", "Connections of every kind", float(len(self.connections))),
             ("audit_broken", "1: the audit log takes no entries", float(self.audit.is_broken)),
+            ("disk_free_bytes", "Room on the data folder's disk", float(room.free_bytes)),
+            ("disk_total_bytes", "Size of that disk", float(room.total_bytes)),
+            ("disk_low", "1: less is free than `low_disk_bytes`", float(room.is_low)),
+            ("database_bytes", "What records and logs take", float(room.database_bytes or 0)),
             ("event_loop_lag_seconds", "How late the event loop runs", metrics.lag_s),
         ):
             yield GaugeMetricFamily(name, text, value=level)

@@ -1,52 +1,22 @@
-"""How programs of the same user find a running server, and know that it is the one they mean.
+"""A running server, for programs of the same user: where it listens, and the proof that it is it.
 
-The server leaves its address in the data folder (`server.json`), and a key that is new at each
-start. Whoever can read the file can ask for a proof of that key before a token is shown; another
-program that listens on the port has no key. The file goes with the server; one that a killed server
-left behind proves nothing.
+What stands in the data folder, and why: `trunkline.places`.
 """
 
-import hashlib
-import hmac
 import os
+from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from trunkline.control.ids import new_secret
+from trunkline.places import SERVER_FILE, ServerFile, proof_of, read_server_file
 from trunkline.private_files import write_private
 
-FILE = "server.json"
 NONCE_CHARS_MIN = 16
 NONCE_CHARS_MAX = 200
-
-
-class ServerFile(msgspec.Struct, frozen=True):
-    """What `server.json` holds. `key` is a secret."""
-
-    url: str
-    pid: int = 0
-    key: str = ""
-
-    def __repr__(self) -> str:
-        return f"ServerFile(url={self.url!r}, pid={self.pid})"
-
-
-def read_server_file(folder: Path) -> ServerFile | None:
-    """None without one; raises OSError, or what msgspec raises for one that is damaged."""
-    try:
-        raw = (folder / FILE).read_bytes()
-    except FileNotFoundError:
-        return None
-    return msgspec.json.decode(raw, type=ServerFile)
-
-
-def proof_of(key: str, nonce: str, url: str) -> str:
-    """What the server of that key answers. The address is part of it: a program that listens
-    elsewhere cannot pass the question on and show the answer as its own."""
-    said = f"trunkline server\n{url}\n{nonce}"
-    return hmac.new(key.encode(), said.encode(), hashlib.sha256).hexdigest()
 
 
 class Presence:
@@ -55,6 +25,9 @@ class Presence:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._server = ServerFile(url="", pid=os.getpid(), key=new_secret("pr"))
+        self._usable: dict[str, frozenset[str]] = {}
+        self._counts: Counter[str] = Counter()
+        """Of how many machines each of them is."""
 
     @property
     def url(self) -> str:
@@ -62,8 +35,27 @@ class Presence:
         return self._server.url
 
     def announce(self, url: str) -> None:
-        self._server = msgspec.structs.replace(self._server, url=url)
-        write_private(self._folder / FILE, msgspec.json.encode(self._server))
+        self._write(msgspec.structs.replace(self._server, url=url))
+
+    def _write(self, server: ServerFile) -> None:
+        write_private(self._folder / SERVER_FILE, msgspec.json.encode(server))
+        self._server = server
+
+    def can_run(self, machine_id: str, usable: Iterable[str]) -> None:
+        """What a machine says that it has; nearly always what it said before."""
+        told, before = frozenset(usable), self._usable.get(machine_id, frozenset())
+        if told == before:
+            return
+        counts = self._counts + Counter(told)
+        counts.subtract(before)
+        found = sorted(+counts)
+        if found != (self._server.runtimes or []):
+            server = msgspec.structs.replace(self._server, runtimes=found)
+            if self.url:
+                self._write(server)
+            self._server = server
+        # Not before it is written: a full disk is tried again.
+        self._usable[machine_id], self._counts = told, +counts
 
     def prove(self, nonce: str) -> str:
         return proof_of(self._server.key, nonce, self._server.url)
@@ -72,4 +64,4 @@ class Presence:
         """Another server's file stays."""
         with suppress(OSError, msgspec.MsgspecError):
             if read_server_file(self._folder) == self._server:
-                (self._folder / FILE).unlink()
+                (self._folder / SERVER_FILE).unlink()

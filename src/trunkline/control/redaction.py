@@ -11,8 +11,9 @@ _HIDDEN = "***"
 _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     # The secrets of ids.new_secret: bearer tokens (tl) and tickets (tk).
     (re.compile(r"\b(tl|tk)_[A-Za-z0-9_-]{8,}"), rf"\1_{_HIDDEN}"),
-    # Devices' tokens (dev) and agents' secrets (ya). Names may begin like that, and are shorter.
-    (re.compile(r"\b(dev|ya)_[A-Za-z0-9_-]{20,}"), rf"\1_{_HIDDEN}"),
+    # Devices' tokens (dev), secrets of agents (ya) and nodes (nd). Names may begin like that, and
+    # are shorter.
+    (re.compile(r"\b(dev|ya|nd)_[A-Za-z0-9_-]{20,}"), rf"\1_{_HIDDEN}"),
     # A JWT is recognised by its first part, the encoding of `{"`, even when the rest was cut off.
     (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}"), f"jwt_{_HIDDEN}"),
     (re.compile(r"\bsk-[A-Za-z0-9_-]{8,}"), f"sk-{_HIDDEN}"),
@@ -27,6 +28,7 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
         rf"\1\2{_HIDDEN}",
     ),
     (re.compile(r"([?&]code=)[^\s&\"'#]+"), rf"\1{_HIDDEN}"),
+    (re.compile(r"(--join[ =])\S+"), rf"\1{_HIDDEN}"),
     # The password of an address such as a database URL.
     (re.compile(r"(://[^\s/:@]*:)[^\s/@]+@"), rf"\1{_HIDDEN}@"),
 )

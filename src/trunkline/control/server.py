@@ -1,9 +1,11 @@
 """The running control plane: opens the core, listens on the one port, drains at the end."""
 
 import asyncio
+import contextlib
 import gc
 import os
 import signal
+import sqlite3
 from collections.abc import Callable
 from functools import partial
 
@@ -11,24 +13,30 @@ import msgspec
 import structlog
 import uvloop
 from sqlalchemy import delete
+from sqlalchemy.exc import SQLAlchemyError
 
 from trunkline import limits
 from trunkline.control import data_folder
 from trunkline.control.access.keys import admin_token
 from trunkline.control.api.http import HttpServer
+from trunkline.control.backup import restored as restoring
 from trunkline.control.core import Core
 from trunkline.control.door.connections import raise_descriptor_limit
 from trunkline.control.door.door import Door, Visitor
-from trunkline.control.edges.sse import SseEdge
+from trunkline.control.edges.sse.host import SseHost
 from trunkline.control.edges.wires import Edge, wires_of
-from trunkline.control.errors import Unavailable
+from trunkline.control.errors import NoRoom, TrunklineError, Unavailable
 from trunkline.control.records.credentials import from_environment
 from trunkline.control.settings import Settings
-from trunkline.control.store import schema
+from trunkline.control.store import causes, schema
 
 _log = structlog.get_logger(__name__)
 
 _TIDY_EVERY_SWEEPS = 60
+# A commit of a thousand sessions makes some thousand objects that are gone when it is delivered:
+# with Python's own 700 each would be looked at several times, and all connections with them.
+_GC_THRESHOLDS = (8_000, 5, 10)
+_STALLED_S = 2.0  # at the end, for a log that cannot be written
 
 
 class ServerInfo(msgspec.Struct, frozen=True):
@@ -62,7 +70,12 @@ class Server:
         settings = self._settings
         owner = await core.auth.load_first_user()
         await core.services.audit.start()
-        await core.recover()
+        restored = await asyncio.to_thread(restoring.read, settings.data_dir)
+        await core.recover(restored)
+        if restored is not None:
+            _log.warning("the first start after a restore; ids go on far ahead")
+            await core.trail.own("system.restored", msgspec.structs.asdict(restored), owner)
+            await asyncio.to_thread(restoring.remove, settings.data_dir)
         await core.groups.start()
         await self._open_door()
         url = self._url()
@@ -72,6 +85,7 @@ class Server:
         if settings.local_machine and (made := await core.vms.keep_one_for(owner)) is not None:
             local = {"vm_id": made, "provider": "local"}
             await core.trail.own("machine.scheduled", local, owner)
+        await core.disk.look()
         self._watchers = [
             asyncio.create_task(self._sweep_for_ever(), name="sweep"),
             asyncio.create_task(core.metrics.watch_lag(), name="event loop lag"),
@@ -82,11 +96,12 @@ class Server:
         # What is here now stays; the collector need not look at it again.
         gc.collect()
         gc.freeze()
+        gc.set_threshold(*_GC_THRESHOLDS)
         return ServerInfo(url, f"{url}/login?code={code}")
 
     async def _open_door(self) -> None:
         core, settings = self.core, self._settings
-        wires, stream = wires_of(core), SseEdge(core)
+        wires, stream = wires_of(core), SseHost(core)
         self._edges = [*wires, stream]
         sockets = {wire.path: wire.accept for wire in wires}
         self._door = Door(settings, sockets, stream, core.connections, core.tuning.head_timeout_s)
@@ -118,7 +133,11 @@ class Server:
         self.core.auth.sweep()
         self.core.trail.sweep()
         self.core.machines.sweep()
+        self.core.taps.sweep()
         self.core.connections.sweep()
+        self.core.pulse.sweep()
+        self.core.storage.sweep()
+        self.core.push.sweep()
         for edge in self._edges:
             edge.sweep()
 
@@ -147,6 +166,10 @@ class Server:
         await core.auth.save_uses()
         await core.services.audit.anchor()
         await core.machines.save_all()
+        for one in await core.join_codes.tidy():
+            core.news.gone("machine", one.machine_id, (one.org_id, one.user_id))
+        await core.sweeper.sweep()
+        await core.disk.look()
         async with core.store.write() as connection:
             for table in (schema.tickets, schema.tokens):
                 await connection.execute(delete(table).where(table.c.expires_at < now))
@@ -161,19 +184,31 @@ class Server:
         for visitor in list(self._door.waiting):
             visitor.abort()
         core.trail.settle()
-        await core.machines.save_all()
-        await core.auth.save_uses()
+        for save in (core.machines.save_all, core.auth.save_uses):
+            try:
+                await save()
+            except TrunklineError as error:  # machines and readers are told all the same
+                _log.error("not saved at the end", code=error.code, error=error.message)
         for edge in self._edges:
             if edge.is_machines:
                 edge.say_goodbye()
-        await core.log.flushed()
+        await self._flushed()
         for edge in self._edges:
             if not edge.is_machines:
                 edge.say_goodbye()
         await asyncio.gather(core.vms.stop(), self._http.stop())
-        await core.log.flushed()  # however long it takes
-        await core.services.audit.anchor(always=True)
+        await self._flushed()
+        with contextlib.suppress(TrunklineError):  # it is noted at the next start
+            await core.services.audit.anchor(always=True)
         await core.close()
+
+    async def _flushed(self) -> None:
+        """However long it takes; but a disk that is full may stay so, and what is not on it the
+        machines still have."""
+        log = self.core.log
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if log.stalled is None else _STALLED_S):
+                await log.flushed()
 
 
 async def serve(settings: Settings, ready: Callable[[ServerInfo], None]) -> None:
@@ -199,4 +234,10 @@ async def serve(settings: Settings, ready: Callable[[ServerInfo], None]) -> None
 
 def run(settings: Settings, *, ready: Callable[[ServerInfo], None]) -> None:
     """Blocks until the control plane has stopped."""
-    uvloop.run(serve(settings, ready))
+    try:
+        uvloop.run(serve(settings, ready))
+    except (OSError, sqlite3.Error, SQLAlchemyError) as error:
+        if causes.cause_of(error, settings.data_dir) != causes.DISK_FULL:
+            raise
+        folder = settings.data_dir
+        raise NoRoom(f"the disk of {folder} is full: make room, and start again") from error

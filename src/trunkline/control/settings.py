@@ -17,7 +17,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from trunkline import limits, names, prices
+from trunkline.control.checked_json import explained
 from trunkline.control.errors import InvalidRequest
+from trunkline.places import data_folder, user_folder
 from trunkline.private_files import only_ours
 
 _YES = ("true", "1", "yes", "on")  # the values that switch `SEND_LLM_MESSAGE` on
@@ -43,6 +45,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """More origins (comma-separated) whose pages may call this server."""
     mcp_allowed_hosts: str = ""
     """Private hosts or networks (comma-separated) that remote MCP servers may be on."""
+    push_allowed_hosts: str = ""
+    """Private hosts or networks (comma-separated) that push services of browsers may be on."""
+    push_contact: str = ""
+    """Whom a push service may write to: `mailto:…` or `https://…`; by default `public_url`."""
     connections_max: int = 10_000
     """Open connections in all; fewer where the system allows fewer open files."""
     connections_per_address_max: int = 1_000
@@ -53,6 +59,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Addresses or networks (comma-separated) that read `/metrics` without a token."""
     log_sync: str = "normal"
     """`normal` survives a killed process, `full` also a power cut."""
+    low_disk_bytes: int = limits.GIB
+    """Free on the data folder's disk; below, operators are warned. 0: never."""
     json_logs: bool = False
     log_level: str = "info"
     machine_away_s: float = limits.MACHINE_AWAY_S
@@ -67,6 +75,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The model of sessions that name none; by default one of a provider with a key."""
     prices: str | None = None
     """A JSON file with what models cost, over the table that comes with us."""
+    model_titles: bool = True
+    """Ask a session's own model for a title, once, after its first turn."""
     fallback_model: str | None = None
     """The model that is asked when another one cannot answer."""
     embeddings_url: str | None = None
@@ -78,6 +88,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The key of that server."""
     local_machine: bool = False
     """Keep an execution plane for the first user as a child process; `trunkline up` does."""
+    open_browser: bool = True
+    """`trunkline up` opens the page in a browser, where somebody sits before one."""
     vm_command: str | None = None
     """The program that provider `local` starts; by default this project's own daemon."""
     node_roots: str = ""
@@ -86,6 +98,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     node_workspace: str = ""
     """The folder there of sessions that name none, in place of the machine's own workspace."""
 
+    quota_sessions: int = 10_000
+    """That one user may have open. These are defaults: administrators give organisations and users
+    quotas of their own."""
+    quota_stored_bytes: int = 64 * limits.GIB
+    """Of one user's sessions, closed ones too: their logs and saved states."""
+    quota_agents: int = 500
+    """Of one user."""
+    quota_memories: int = 100_000
+    """Of one user, and so many that an organisation shares."""
+    quota_snapshot_bytes: int = 4 * limits.GIB
+    """Of one user's sessions: the states from which they go on elsewhere."""
+    quota_skill_bytes: int = 1 * limits.GIB
+    """Of one organisation."""
+
     machines: str = ""
     """The folder with the homes of local machines; by default beside the data folder."""
     fence: Literal["require", "auto", "off"] = "auto"
@@ -93,9 +119,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def data_dir(self) -> Path:
-        if self.data:
-            return Path(self.data).expanduser()
-        return _user_folder(os.environ, "XDG_DATA_HOME", "~/.local/share")
+        return data_folder(self.data)
 
     @property
     def keys_dir(self) -> Path:
@@ -138,7 +162,7 @@ def load(
     try:
         settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise _refused(f"settings: {error}") from error
+        raise _refused(f"settings: {explained(error, Settings)}") from error
     if settings.public_url is not None:
         plain = settings.public_url.strip().rstrip("/")
         settings = msgspec.structs.replace(settings, public_url=plain)
@@ -146,8 +170,8 @@ def load(
     return settings
 
 
-def hosts_and_networks(text: str) -> tuple[set[str], list[Network]]:
-    """What `mcp_allowed_hosts` names: hosts in lower case, and networks."""
+def hosts_and_networks(setting: str, text: str) -> tuple[set[str], list[Network]]:
+    """What a setting of hosts names: hosts in lower case, and networks."""
     hosts: set[str] = set()
     networks: list[Network] = []
     for entry in filter(None, (part.strip() for part in text.split(","))):
@@ -156,7 +180,7 @@ def hosts_and_networks(text: str) -> tuple[set[str], list[Network]]:
         except ValueError as error:
             if "/" in entry:
                 raise _refused(
-                    f"settings: mcp_allowed_hosts: {entry!r} is neither a host nor a network"
+                    f"settings: {setting}: {entry!r} is neither a host nor a network"
                 ) from error
             hosts.add(entry.lower().rstrip("."))
     return hosts, networks
@@ -173,16 +197,7 @@ def networks_of(setting: str, text: str) -> list[Network]:
 
 def config_file(env: Mapping[str, str]) -> Path:
     """Where settings are read from when no file is named."""
-    return _user_folder(env, "XDG_CONFIG_HOME", "~/.config") / "trunkline.toml"
-
-
-def _user_folder(env: Mapping[str, str], variable: str, usual: str) -> Path:
-    """This program's own below a folder of the user's. A relative one would be another one in each
-    folder that the program is started in, so it does not count."""
-    base = Path(env.get(variable) or usual).expanduser()
-    if not base.is_absolute():
-        base = Path(usual).expanduser()
-    return base / "trunkline"
+    return user_folder(env, "XDG_CONFIG_HOME", "~/.config") / "trunkline.toml"
 
 
 def _from_file(path: Path, *, is_needed: bool) -> dict[str, Any]:
@@ -212,6 +227,7 @@ def _check(settings: Settings) -> None:
     problems = {
         "port must be between 0 and 65535": 0 <= settings.port <= 65535,
         "rate_limit_per_minute must not be negative": settings.rate_limit_per_minute >= 0,
+        "low_disk_bytes must not be negative": settings.low_disk_bytes >= 0,
         "log_sync must be normal or full": settings.log_sync in ("normal", "full"),
         "log_level must be debug, info, warning or error": settings.log_level
         in ("debug", "info", "warning", "error"),
@@ -238,18 +254,25 @@ def _check(settings: Settings) -> None:
         "embeddings_key must be printable ASCII, without blanks": (
             settings.embeddings_key is None or _is_key(settings.embeddings_key)
         ),
+        "push_contact must be like mailto:me@name.example or https://name.example": (
+            not settings.push_contact or _is_contact(settings.push_contact)
+        ),
         "machine_away_s must not be negative": settings.machine_away_s >= 0,
         "vm_connect_timeout_s must be positive": settings.vm_connect_timeout_s > 0,
         "public_url must be like https://name.example or http://name.example:8080/path": (
             settings.public_url is None or _is_base_url(settings.public_url)
         ),
     }
+    for name in (one for one in settings.__struct_fields__ if one.startswith("quota_")):
+        is_fine = 0 <= getattr(settings, name) <= limits.JSON_INT_MAX
+        problems[f"{name} must be between 0 and {limits.JSON_INT_MAX}"] = is_fine
     if settings.prices:
         try:
             prices.read(Path(settings.prices).expanduser())
         except ValueError as error:
             raise _refused(f"settings: prices: {error}") from error
-    hosts_and_networks(settings.mcp_allowed_hosts)
+    hosts_and_networks("mcp_allowed_hosts", settings.mcp_allowed_hosts)
+    hosts_and_networks("push_allowed_hosts", settings.push_allowed_hosts)
     networks_of("trusted_proxies", settings.trusted_proxies)
     networks_of("metrics_allowed", settings.metrics_allowed)
     for problem, fine in problems.items():
@@ -264,6 +287,11 @@ def _missing(node_roots: str) -> list[str]:
 
 def _is_key(text: str) -> bool:
     return bool(text) and text.isascii() and text.isprintable() and " " not in text
+
+
+def _is_contact(text: str) -> bool:
+    is_mail = text.startswith("mailto:") and "@" in text[8:] and " " not in text
+    return text.isprintable() and (is_mail or (text.startswith("https:") and _is_base_url(text)))
 
 
 def _is_base_url(text: str) -> bool:

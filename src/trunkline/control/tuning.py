@@ -66,21 +66,22 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     group_turn_events_max: int = 200_000
     """In which an open turn of a group is looked for after a restart."""
 
-    # What one user may have: docs/operate/running.md#crowds
-    sessions_per_user_max: int = 10_000
-    """That are not closed."""
-    agents_per_user_max: int = 500
     tokens_per_user_max: int = 500
-    """And so many login links. Browsers' logins come from these, or from a password."""
-    memories_per_user_max: int = 100_000
-    """And so many that an org shares."""
-    snapshot_bytes_per_user_max: int = 4 * limits.GIB
-    skill_bytes_per_org_max: int = 1 * limits.GIB
+    """And so many login links. Browsers' logins come from these, or from a password. What else one
+    user may have are `quotas`."""
 
     # The log
     ring_bytes_max: int = 16 * limits.MIB
     """A session with larger events replays fewer of them."""
     events_page_bytes_max: int = 16 * limits.MIB
+    fold_bytes: int = 16 * limits.MIB
+    """In the journal: then they are folded. A thousand busy sessions have some KiB each by then."""
+    journal_bytes_max: int = 32 * limits.MIB
+    """Beyond, commits wait for the fold: a start reads all of it."""
+    fold_quiet_s: float = 1.0
+    """In which nothing was said: then the journal is folded too."""
+    fold_age_s: float = 30.0
+    """After which it is folded though something is said all the time."""
 
 
 DEFAULT = Tuning()

@@ -64,14 +64,16 @@ def write_atomic(
         raise
 
 
-def save_json(path: Path, value: Any, what: str) -> None:
+def save_json(path: Path, value: Any, what: str) -> OSError | None:
     """Writes what this process has in memory too: a full disk makes the next one forget, and must
-    not end what runs. `what` it is, for the log."""
+    not end what runs. `what` it is, for the log. Returns what went wrong."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomic(path, msgspec.json.encode(value))
     except OSError as error:
         _log.error(f"{what} cannot be written", file=str(path), problem=str(error))
+        return error
+    return None
 
 
 def load_json(path: Path, kind: type[T], what: str) -> T | None:

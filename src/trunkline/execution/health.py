@@ -5,9 +5,11 @@ and then; a heartbeat gets what was seen last.
 """
 
 import asyncio
+import os
 import shutil
 from collections.abc import Awaitable, Callable
 
+import psutil
 import structlog
 
 from trunkline.execution.json_object import Json
@@ -95,7 +97,19 @@ class Health:
             "openclaw_available": openclaw.is_usable,
             "openclaw_version": openclaw.version or None,
             "openclaw_reason": openclaw.reason or None,
+            "load": _load(),
         }
+
+
+def _load() -> Json:
+    """How busy this machine is, whoever keeps it so."""
+    memory = psutil.virtual_memory()
+    return {
+        "cpu": round(os.getloadavg()[0], 2),
+        "cpus": os.cpu_count(),
+        "memory_bytes": memory.total - memory.available,
+        "memory_bytes_max": memory.total,
+    }
 
 
 def degradation(is_online: bool) -> tuple[list[str], list[str]]:

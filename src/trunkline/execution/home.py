@@ -31,6 +31,8 @@ class Home:
         self.workspace = root / "workspace"
         self.internal = root / ".semibot"
         self.config_file = self.internal / "config.json"
+        self.joined_file = self.internal / "joined.json"
+        """What this machine connects with, if it joined by a code. Secret."""
         self.sessions = self.internal / "sessions"
         self.skills = self.internal / "skills"
         self.outbox = self.internal / "outbox"

@@ -65,5 +65,8 @@ class MachineLine(SessionLine, Protocol):
     async def connect(self) -> Json:
         """Keeps a line up from now on. Returns the data of `init`."""
 
+    def settle(self) -> None:
+        """Now and then: writes down what a full disk has kept out."""
+
     async def close(self) -> None:
         """Sends what can be sent at once; the rest stays on disk."""

@@ -8,13 +8,13 @@ never what the variables held.
 import logging
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TextIO, cast
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from trunkline import limits
-from trunkline.log_form import LEVELS, Console, add_error
+from trunkline.log_form import LEVELS, Console, Outlet, add_error
 
 _SECRET_CHARS_MIN = 6  # shorter ones would blot out ordinary text
 _HIDDEN = "***"
@@ -33,6 +33,7 @@ def configure(*, json_logs: bool, level: str) -> None:
         if json_logs
         else Console(colours=sys.stderr.isatty(), text_of=lambda value: str(_bounded(str(value))))
     )
+    out = Outlet(sys.stderr, json_logs=json_logs)
     processors: list[Processor] = [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -44,12 +45,12 @@ def configure(*, json_logs: bool, level: str) -> None:
     structlog.configure(
         processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, out)),
         cache_logger_on_first_use=False,
     )
     # What libraries say, from warnings up, in the same form.
     own = structlog.stdlib.ProcessorFormatter.remove_processors_meta
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(out)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.add_logger_name],

@@ -50,6 +50,7 @@ _log = structlog.get_logger(__name__)
 
 NODE_STOP_S = 10.0  # from SIGTERM to the end of the daemon
 SESSION_IDLE_CHECK_S = 30.0
+_SETTLE_S = 2.0  # between two looks whether a full disk has room again
 
 HOSTED = {
     "claude-code": "trunkline.execution.runtimes.claude_code.process:run",
@@ -167,6 +168,7 @@ class Node:
                     name="snapshots",
                 ),
                 asyncio.create_task(self._rest_idle(), name="idle sessions"),
+                asyncio.create_task(self._settle(), name="what found no room"),
                 asyncio.create_task(self._connect(), name="line"),
             ]
             await self._stop.wait()
@@ -199,6 +201,12 @@ class Node:
         while True:
             await asyncio.sleep(SESSION_IDLE_CHECK_S)
             self._manager.rest_idle()
+
+    async def _settle(self) -> None:
+        while True:
+            await asyncio.sleep(_SETTLE_S)
+            self._client.settle()
+            self._manager.settle()
 
     async def _close(self) -> None:
         _log.info("stopping", sessions=len(self._manager.active_sessions))

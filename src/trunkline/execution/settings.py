@@ -17,6 +17,7 @@ from trunkline.execution.errors import SettingsError
 from trunkline.execution.fence.hosts import HOSTS_MAX, is_host
 from trunkline.execution.fence.profile import Mode
 from trunkline.execution.fence.seccomp import Network
+from trunkline.execution.joining import Joined
 from trunkline.execution.process import fork_server
 from trunkline.execution.session.process import Patience
 
@@ -106,6 +107,8 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     confirm: Literal["never", "dangerous", "always", ""] = ""
     ticket: Annotated[str, Meta(max_length=limits.VM_TOKEN_CHARS_MAX)] | None = None
     """Good once, for the first line; a daemon that returns has none."""
+    joined: Joined | None = None
+    """What this machine got when it joined by a code, and renews its token with."""
     home: Path = DEFAULT_HOME
     roots: Annotated[list[Path], Meta(max_length=NODE_ROOTS_MAX)] = []
     """Folders below which sessions may work, besides the workspace: the user's own projects."""

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.agp import ScriptedDevice, events_of, new_device
 from tests.support.control import Control, TestUser, running
-from tests.support.eventually import eventually
+from tests.support.eventually import WAIT_S, eventually
 from tests.support.metrics import metric
 from tests.support.raw_ws import BINARY, CONTINUATION, PING, RawWs
 from trunkline import limits
@@ -308,7 +308,7 @@ async def test_messages_have_a_rate_and_streamed_updates_have_none(tmp_path: Pat
             assert await device.closed() == 4029
         async with device.again() as back:
             stranger = {**prompt, "payload": {**prompt["payload"], "session_id": "foreign"}}
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(WAIT_S):
                 while back.close_code is None:
                     try:
                         await back.text(stranger, "forged")

@@ -44,9 +44,10 @@ async def test_persons_and_groups_from_the_command_line(control: Control, tmp_pa
     changed = await made(control, "person", "update", bob["id"], "--model", "small")
     assert changed["model"] == "small"
     group = await made(control, "group", "create", "team", "--person", "alice")
-    assert group["persons"] == ["alice"]
+    assert [one["name"] for one in group["persons"]] == ["alice"]
     both = ["--person", bob["id"], "--person", "alice"]
-    assert (await made(control, "group", "update", group["id"], *both))["persons"] == [
+    changed = await made(control, "group", "update", group["id"], *both)
+    assert [one["name"] for one in changed["persons"]] == [
         "bob",
         "alice",
     ]
@@ -86,8 +87,6 @@ async def test_a_chat_with_a_group_shows_each_answer_whole_under_its_name(user: 
     await team.leave()
     assert process.returncode == 0
     assert printed.decode().splitlines() == [
-        "ann is asked",
-        "ben is asked",
         "ben: ben speaks 2 ",
         "ann: ann speaks 1 ann speaks 3 ",
     ]

@@ -12,8 +12,10 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from tests.support.account import AccountReader
 from tests.support.control import ADMIN, Control
 from tests.support.eventually import eventually
+from tests.support.mcp_server import running_server
 from tests.support.model_server import (
     Failure,
     Gate,
@@ -23,7 +25,7 @@ from tests.support.model_server import (
     Turn,
 )
 from tests.support.node import Talk, World
-from tests.unit.control.services.mcp_server import running_server
+from tests.support.yeaft_page import page_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -150,12 +152,14 @@ async def test_a_local_and_a_remote_mcp_server_are_tools_like_others(world: Worl
         ):
             await world.user.ok("POST", "/mcp-servers", server)
         arguments = {"time": "12:00", "source_timezone": "UTC", "target_timezone": "Asia/Tokyo"}
-        world.model.script(
+        script = (
             Turn(tool_calls=[ToolUse(name="mcp__clock__convert_time", arguments=arguments)]),
             Turn(tool_calls=[ToolUse(name="mcp__sums__add", arguments={"a": 2, "b": 40})]),
             Turn(text="All told."),
         )
         async with await world.session() as talk:
+            await talk.until_offered("mcp__clock__convert_time", world.model)
+            world.model.script(*script)
             assert (await talk.ask("Time and sum."))["content"] == "All told."
         assert remote.calls == ["add"]
     clock, total = (one.tool_results[0] for one in world.model.requests[-2:])
@@ -270,3 +274,34 @@ async def test_a_runtime_that_is_not_there_is_refused_and_not_replaced(world: Wo
         assert (status, answer["error"]["code"]) == (refusal, "RUNTIME_UNSUPPORTED")
         assert runtime in answer["error"]["message"]
         assert "semigraph" in answer["error"]["message"]
+
+
+async def test_the_page_and_yeafts_are_told_of_a_title_of_the_message_and_then_of_the_models(
+    world: World,
+) -> None:
+    gate = Gate()
+    world.model.when(
+        lambda request: "You name conversations" in request.system,
+        Turn(chunks=[gate, '"Mending the **build**."']),
+    )
+    world.model.script(Turn(text="Done."))
+    async with (
+        AccountReader(world.user) as lists,
+        page_of(world.user) as page,
+        await world.session(session_config={"titles": True}) as talk,
+    ):
+        await talk.ask("# Please   mend it\nThe build is broken.")
+        told = await lists.until_news("session", id=talk.id, titled_by="message")
+        assert told["title"] == "Please mend it"
+        await page.until(lambda: page.row(talk.id)["title"] == "Please mend it", "its words")
+        await gate.reached.wait()
+        gate.open()
+        told = await lists.until_news("session", id=talk.id, titled_by="model")
+        assert told["title"] == "Mending the build"
+        await page.until(lambda: page.row(talk.id)["title"] == "Mending the build", "the model's")
+
+        async def calls() -> int:
+            [used] = (await world.user.ok("GET", f"/usage?session_id={talk.id}"))["items"]
+            return int(used["calls"])
+
+        await eventually(calls, lambda count: count == 2)  # it is counted behind the title

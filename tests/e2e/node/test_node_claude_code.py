@@ -1,20 +1,18 @@
-"""Claude Code on a whole machine: what is killed or restarted, and what Yeaft clients see of it."""
+"""Claude Code on a whole machine: its own memory over a restart, its costs, and what Yeaft clients
+see of it. What every runtime keeps is in `tests/runtimes`."""
 
-import contextlib
 import json
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 import pytest_asyncio
 
 from tests.support.control import ControlProcess
-from tests.support.eventually import until
-from tests.support.model_server import Gate, ModelServer, ToolUse, Turn
-from tests.support.node import Talk, World, is_alive
+from tests.support.model_server import ModelServer, ToolUse, Turn
+from tests.support.node import Talk, World
 from tests.support.yeaft_web import web_of
 from tests.unit.execution.runtimes.claude_code.conftest import real_program
 
@@ -51,62 +49,9 @@ def bash(command: str) -> Turn:
     return Turn(tool_calls=[ToolUse(name="Bash", arguments={"command": command})])
 
 
-def family(process: psutil.Process, name: str) -> list[psutil.Process]:
-    """All that are below it, when one of that name is among them."""
-    found = process.children(recursive=True)
-    with contextlib.suppress(psutil.NoSuchProcess):
-        if name in [one.name() for one in found]:
-            return found
-    return []
-
-
-def program_of(world: World) -> psutil.Process:
-    """That of the session that was started last."""
-    processes = world.node.session_processes()
-    below = [one for process in processes for one in process.children()]
-    return [one for one in below if "--input-format" in one.cmdline()][-1]
-
-
 async def test_the_machine_says_that_it_has_it(world: World) -> None:
     machine = await world.user.ok("GET", f"/machines/{world.node.machine_id}")
     assert "claude-code" in json.dumps(machine)
-
-
-async def test_a_killed_process_of_the_session_leaves_nothing_and_the_next_message_remembers(
-    world: World,
-) -> None:
-    world.model.script(Turn(text="Noted"), bash("tail -f /dev/null"), Turn(text="Seven"))
-    async with await talk_to(world) as talk:
-        await talk.ask("my number is seven")
-        turn = await talk.say("wait")
-        await talk.until("tool_call_start")
-        [process] = world.node.session_processes()
-        everyone = [process, *await until(lambda: family(process, "tail"))]
-        process.kill()
-        end = await talk.end_of(turn)
-        assert (end["type"], end["code"]) == ("execution_error", "SESSION_CRASHED")
-        await until(lambda: not any(map(is_alive, everyone)))
-        assert (await talk.ask("my number?"))["content"] == "Seven"
-        assert "my number is seven" in json.dumps(world.model.requests[-1].messages)
-        assert len(talk.ends(turn)) == 1
-
-
-async def test_a_killed_program_leaves_nothing_and_the_next_message_remembers(
-    world: World,
-) -> None:
-    world.model.script(Turn(text="Noted"), bash("tail -f /dev/null"), Turn(text="Seven"))
-    async with await talk_to(world) as talk:
-        await talk.ask("my number is seven")
-        turn = await talk.say("wait")
-        await talk.until("tool_call_start")
-        program = program_of(world)
-        everyone = [program, *await until(lambda: family(program, "tail"))]
-        program.kill()
-        end = await talk.end_of(turn)
-        assert (end["type"], end["code"]) == ("execution_error", "RUNTIME_CRASHED")
-        await until(lambda: not any(map(is_alive, everyone)))
-        assert (await talk.ask("my number?"))["content"] == "Seven"
-        assert "my number is seven" in json.dumps(world.model.requests[-1].messages)
 
 
 async def test_a_conversation_goes_on_after_a_restart_of_the_daemon(world: World) -> None:
@@ -132,17 +77,6 @@ async def test_a_person_is_asked_and_the_cost_is_the_turns(world: World) -> None
         [usage] = talk.events("usage")
         assert usage["cost_usd"] > 0
         assert (usage["calls"], usage["tokens_out"]) == (2, 14)
-
-
-async def test_nothing_is_left_when_a_session_is_closed_in_the_middle(world: World) -> None:
-    gate = Gate()
-    world.model.script(Turn(chunks=["One ", gate, "two"]))
-    async with await talk_to(world) as talk:
-        await talk.say("count")
-        await talk.until("text_chunk")
-        program = program_of(world)
-        await world.user.ok("DELETE", f"/sessions/{talk.id}")
-        await until(lambda: not is_alive(program))
 
 
 @pytest.mark.proves("002-5.1-wrapped-as-it-is")

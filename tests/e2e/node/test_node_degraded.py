@@ -15,10 +15,10 @@ import pytest_asyncio
 
 from tests.support.control import ADMIN, Control, running
 from tests.support.eventually import eventually
+from tests.support.mcp_server import RunningServer, running_server
 from tests.support.model_server import Gate, ModelServer, ToolUse, Turn
 from tests.support.node import Talk, World
 from tests.support.proxy import CuttableProxy
-from tests.unit.control.services.mcp_server import RunningServer, running_server
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 Json = dict[str, Any]
@@ -92,13 +92,14 @@ async def _run(world: World, proxy: CuttableProxy, remote: RunningServer) -> Cut
     seen = Cut()
     seen.world, seen.remote = world, remote
     gate = Gate()
+    seen.talk = await (await world.session(agent={"model": "gpt-cut"})).__aenter__()
+    await seen.talk.until_offered(DURING["local mcp"].name, world.model)
     world.model.script(
         Turn(tool_calls=[DURING["cached skill"]]),
         Turn(text="I know it now."),
         Turn(tool_calls=list(DURING.values()), gate=gate, tokens_in=1000, tokens_out=100),
         Turn(text="Done without the line.", tokens_in=1000, tokens_out=100),
     )
-    seen.talk = await (await world.session(agent={"model": "gpt-cut"})).__aenter__()
     await seen.talk.ask("Learn the common skill.")
     seen.turn_id = await seen.talk.say("Now alone.")
     await gate.reached.wait()

@@ -7,7 +7,7 @@ import psutil
 import pytest
 import pytest_asyncio
 
-from tests.support.eventually import eventually
+from tests.support.eventually import WAIT_S, eventually
 from tests.support.model_server import Gate, ToolUse, Turn
 from tests.support.node import Talk, is_alive
 from tests.support.node_system import WORDS, System, running_system, streaming
@@ -182,6 +182,6 @@ async def test_a_daemon_that_is_told_to_stop_leaves_nothing_behind(system: Syste
         await talk.ask("Hello?")
         family = psutil.Process(world.node.process.pid).children(recursive=True)
         assert family
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_S):
             assert await world.node.stop() == 0
         assert not [one for one in family if is_alive(one)]

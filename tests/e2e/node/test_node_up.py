@@ -71,7 +71,7 @@ def test_a_chat_streams_shows_the_tool_and_ends(terminal: Terminal) -> None:
     (workspace / "plan.txt").write_text("to do")
     done = terminal.run("chat", "list the files here")
     assert done.returncode == 0, done.stderr
-    assert re.search(r"→ (list_files|bash)", done.stdout)
+    assert re.search(r"→ (list_files|bash)", done.stderr)
     assert "plan.txt" in done.stdout
 
 

@@ -30,7 +30,9 @@ async def test_sessions_share_a_line_and_stay_apart(user: TestUser) -> None:
 @pytest.mark.proves("000-9-token-opens-all-sessions-of-its-user", "000-4.3-get-session")
 async def test_a_session_may_ask_for_every_session_of_its_user(user: TestUser) -> None:
     async with await user.vm() as vm, await user.vm() as second:
-        one, other = await user.session(), await user.session(agent_config={"model": "m-9"})
+        newest = (await user.ok("GET", "/machines"))["items"][0]["id"]
+        one = await user.session(machine_id=newest)
+        other = await user.session(machine_id=newest, agent_config={"model": "m-9"})
         await second.expect("start_session", lambda sent: sent["data"]["session_id"] == other)
         answer = await second.request(one, "get_session", session_id=other)
         assert answer["result"]["session"]["id"] == other

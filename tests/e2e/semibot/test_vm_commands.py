@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.admission import Json
 from tests.support.control import Control, TestUser
+from tests.support.eventually import WAIT_S
 from tests.support.told import quiet, said
 from tests.support.vm import ScriptedVm
 
@@ -25,7 +26,7 @@ async def test_a_message_carries_its_history_and_metadata(user: TestUser, vm: Sc
             await vm.event(session_id, type="execution_complete", content=f"answer {number}")
             await reader.until(lambda one: one.events[-1].json.get("content") == f"answer {number}")  # noqa: B023
         snapshot = await user.ok("GET", f"/sessions/{session_id}/snapshot")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_S):
             while snapshot["turns"][-1]["state"] != "completed":
                 snapshot = await user.ok("GET", f"/sessions/{session_id}/snapshot")
         await user.say(session_id, "question 3", metadata={"深": [1, {"b": None}]})
@@ -153,7 +154,7 @@ async def ask(user: TestUser, vm: ScriptedVm, session_id: str, request_id: str) 
         tool_name="bash",
         tool_args={"command": "rm -rf build"},
     )
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_S):
         while True:
             page = await user.ok("GET", f"/approvals?session_id={session_id}")
             for item in page["items"]:
@@ -198,7 +199,7 @@ async def test_a_question_that_the_machine_settles_itself_waits_for_nobody(
     session_id = await user.session()
     await ask(user, vm, session_id, "q-timeout")
     await vm.event(session_id, type="approval_resolved", request_id="q-timeout", confirmed=False)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_S):
         while (await user.ok("GET", "/approvals"))["items"]:
             pass
 

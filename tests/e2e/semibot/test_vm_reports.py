@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from tests.support.admission import Json
 from tests.support.control import ControlProcess, TestUser
-from tests.support.eventually import eventually
+from tests.support.eventually import WAIT_S, eventually
 from tests.support.gate import answer_to
 from tests.support.vm import ScriptedVm
 
@@ -38,7 +38,7 @@ async def test_usage_and_audit_reports_are_recorded_for_their_session(
         usage = {"model": "m-1", "tokens_in": 10, "tokens_out": 5, "latency_ms": 20}
         await report(vm, session, "usage_report", **usage)
     await report(vm, session, "audit_log", event="tool.ran", details={"tool": "bash"})
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_S):
         while True:
             page = await user.ok("GET", "/audit")
             entries = [one for one in page["items"] if one["event"] == "tool.ran"]
@@ -65,7 +65,7 @@ async def test_a_submitted_evolution_waits_for_a_decision_and_becomes_a_skill(
     }
     await report(vm, session, "evolution_submit", **submitted)
     items: list[Json] = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_S):
         while not items:
             items = (await user.ok("GET", "/evolutions?state=pending"))["items"]
     assert (items[0]["name"], items[0]["session_id"]) == ("Tidy desk", session)
@@ -89,7 +89,7 @@ async def test_the_newest_snapshot_comes_back_with_the_next_start(
             file_manifest={},
         )
     await report(vm, session, "memory_write", content="the snapshots are through")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_S):
         while not (await user.ok("GET", "/memories"))["items"]:
             pass
     await vm.heartbeat(session)
@@ -129,7 +129,7 @@ async def test_bad_reports_are_dropped_and_the_next_one_counts(
         await report(vm, session, method, **params)
     await report(vm, session, "usage_report", model="good", tokens_in=1, tokens_out=1)
     items: list[Json] = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_S):
         while not items:
             items = (await user.ok("GET", "/usage?group_by=model"))["items"]
     assert [one["key"] for one in items] == ["good"]

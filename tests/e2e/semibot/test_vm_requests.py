@@ -9,9 +9,9 @@ import pytest_asyncio
 from tests.support.admission import Json
 from tests.support.control import Control, TestUser, running
 from tests.support.gate import Gate, answer_to, gated_tools, mcp_call
+from tests.support.mcp_server import running_server
 from tests.support.orgs import admin_of_new_org, import_skill
 from tests.support.vm import ScriptedVm
-from tests.unit.control.services.mcp_server import running_server
 from trunkline.control.tuning import Tuning
 
 pytestmark = [

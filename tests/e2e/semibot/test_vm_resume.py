@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from tests.support.admission import Json
 from tests.support.control import Control, ControlProcess, TestUser
-from tests.support.eventually import eventually
+from tests.support.eventually import WAIT_S, eventually
 from tests.support.gate import Gate, answer_to, mcp_call
 from tests.support.metrics import metric
 from tests.support.vm import ScriptedVm
@@ -48,7 +48,7 @@ async def test_a_request_that_finished_while_the_line_was_down_is_returned_by_re
     gate.opened.set()
     async with user.again(vm) as back:
         results = await resumed(back, "pending", "never-sent")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_S):
             while results["pending"]["status"] == "not_found":
                 results = await resumed(back, "pending", "never-sent")
         assert results["never-sent"] == {"status": "not_found"}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.control import running
+from tests.support.eventually import WAIT_S
 from tests.support.gate import gated_tools, mcp_call
 from tests.support.orgs import admin_of_new_org
 from trunkline import limits
@@ -29,7 +30,7 @@ async def test_a_request_that_is_answered_in_time_is_kept_and_one_that_is_not_is
         assert await vm.closed() == 1001
         if in_time:
             gate.opened.set()
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(WAIT_S):
             await stopping
         await vm.leave()
     async with running(tmp_path / "data") as control:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.control import ControlProcess, TestUser
-from tests.support.eventually import eventually
+from tests.support.eventually import WAIT_S, eventually
 from tests.support.told import said
 from tests.support.vm import ScriptedVm
 
@@ -157,7 +157,7 @@ async def test_an_answer_that_waited_for_its_machine_survives_a_crash(
     await again.authenticate("seq")
     await again.heartbeat(session)
     await again.send({"type": "resume", "pending_ids": [], "turns": [turn]})
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(WAIT_S):
         told = await again.expect("approval_response")
     assert told["data"] == {"request_id": "q", "confirmed": True, "answer": "carefully"}
     await again.leave()

@@ -9,6 +9,7 @@ import aiohttp
 import pytest
 
 from tests.support.control import ControlProcess, TestUser
+from tests.support.eventually import WAIT_S
 from tests.support.sse import SseReader
 from tests.support.vm import ScriptedVm
 
@@ -305,7 +306,7 @@ async def test_sigterm_tells_readers_flushes_and_exits_within_ten_seconds(
     async with user.reader(session) as reader:
         await vm.text(session, *(f"t{number}" for number in range(100)))
         await reader.until_text("t0")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_S):
             assert await process.terminate() == 0
         await reader.until_ended()
         assert "the server is going down" in reader.comments

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from tests.support.control import Control, TestUser
-from tests.support.eventually import eventually
+from tests.support.eventually import WAIT_S, eventually
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -40,7 +40,7 @@ async def test_a_client_that_expects_resume_response_next_gets_it_and_then_what_
     async with aiohttp.ClientSession() as http, http.ws_connect(url) as line:
 
         async def receive() -> dict[str, Any]:
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(WAIT_S):
                 received: dict[str, Any] = json.loads(await line.receive_str())
                 return received
 

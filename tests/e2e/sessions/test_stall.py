@@ -2,7 +2,9 @@
 
 import asyncio
 
+import aiohttp
 import pytest
+from sqlalchemy import select
 
 from tests.support.admission import again_url
 from tests.support.clock import Clock
@@ -10,6 +12,7 @@ from tests.support.control import LocalControl, TestUser
 from tests.support.raw_ws import RawWs
 from tests.support.vm import ScriptedVm
 from trunkline import limits
+from trunkline.control.store.schema import erasures
 from trunkline.control.tuning import Tuning
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -47,6 +50,51 @@ async def test_no_line_is_taken_for_dead_while_we_do_not_listen(
         await now.pass_time(2 * limits.HEARTBEAT_SILENCE_S)
         control.sweep()  # now it is the machine that was silent
         assert await vm.closed() == 4008
+
+
+async def test_readers_and_operators_are_told_why_nothing_moves(
+    control: LocalControl, user: TestUser
+) -> None:
+    metric = 'storage_not_writable{cause="disk full"}'
+    async with await user.vm() as vm:
+        session = await user.session()
+        await vm.expect("start_session")
+        async with user.reader(session) as reader:
+            assert f"{metric} 0.0" in await text(control, "/metrics")
+            control.disk.is_full = True
+            await vm.text(session, "to the disk")
+            said = "stands still: disk full"
+            await reader.until(lambda seen: said in seen.comments, "reason")
+            assert "disk full" in await text(control, "/readyz")
+            assert f"{metric} 1.0" in await text(control, "/metrics")
+            for _ in range(int(limits.READER_HEARTBEAT_S)):
+                control.sweep()  # until every reader has had its heartbeat
+            await reader.until(lambda seen: seen.comments.count(said) > 1, "reason again")
+            async with user.reader(session) as newcomer:
+                await newcomer.until(lambda seen: said in seen.comments, "reason")
+            for method, path, body in (
+                ("POST", "/sessions", {}),
+                ("POST", f"/sessions/{session}/messages", {"message": "hello?"}),
+                ("POST", f"/sessions/{session}/cancel", {}),
+                ("DELETE", f"/sessions/{session}", None),
+                ("DELETE", f"/sessions/{session}?erase=true", None),
+            ):
+                status, answer = await user.call(method, path, body)
+                assert (status, answer["error"]["code"]) == (507, "DISK_FULL"), (method, path)
+            control.disk.heal()
+            await reader.until_text("to the disk")
+            await reader.until(lambda seen: "goes on" in seen.comments, "end of it")
+            assert await text(control, "/readyz") == '{"status":"ok"}'
+            assert f"{metric} 0.0" in await text(control, "/metrics")
+            # What was refused has left nothing behind.
+            assert [event.json["type"] for event in reader.events] == ["text_chunk"]
+            assert len((await user.ok("GET", "/sessions"))["items"]) == 1
+            assert await control.core.store.all(select(erasures)) == []  # nor at the next start
+
+
+async def text(control: LocalControl, path: str) -> str:
+    async with aiohttp.ClientSession() as http, http.get(control.url + path) as answer:
+        return await answer.text()
 
 
 async def test_a_line_that_comes_during_a_stall_is_read_when_it_is_over(

@@ -71,7 +71,8 @@ async def test_a_conversation_is_called_by_its_first_message_until_it_is_renamed
 ) -> None:
     async with page_of(user) as page:
         session = await page.create(vm_of(page))
-        await answered(page, vm, "first\n  words", "yes")
+        await answered(page, vm, "first   **words**\nand more", "yes")
+        await page.until(lambda: page.row(session)["title"] == "first words", "a title at once")
         await answered(page, vm, "later words", "yes")
         await page.show(session)
         times = [row["created_at"] for row in page.rows[session]]

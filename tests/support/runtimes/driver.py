@@ -10,7 +10,7 @@ import psutil
 
 from tests.support.matrix.story import Ask, Beat, Fail, Hold, Run, Say, Think
 from tests.support.model_server import Failure, Gate, ModelRequest, ToolUse, Turn
-from tests.support.node import MODEL, Node
+from tests.support.node import MODEL, Node, children_of, command_of
 
 Json = dict[str, Any]
 
@@ -77,7 +77,7 @@ class RuntimeDriver(ABC):
 
     def is_machines(self, child: psutil.Process) -> bool:
         """Whether that child of the daemon is the machine's own, and not a session's."""
-        return "fork_server" in " ".join(child.cmdline())
+        return "fork_server" in " ".join(command_of(child))
 
     def is_shared(self, child: psutil.Process) -> bool:
         """Whether that child of the daemon, with all below it, serves every session."""
@@ -112,5 +112,5 @@ class RuntimeDriver(ABC):
 
 def child_with(argument: str, session: psutil.Process) -> psutil.Process:
     """The program that a session's process has started with that argument."""
-    found = [one for one in session.children(recursive=True) if argument in one.cmdline()]
-    return found[0]
+    below = children_of(session, recursive=True)
+    return next(one for one in below if argument in command_of(one))

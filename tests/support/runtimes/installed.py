@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import chromium
 from trunkline.execution.errors import InstallFailed
 from trunkline.execution.home import Home
 from trunkline.execution.runtimes import programs
@@ -23,7 +24,7 @@ CACHE = Home(ROOT / ".programs")
 
 def why_missing(name: str) -> str:
     """Empty when the program is there."""
-    if programs.locate(name, CACHE, os.environ):
+    if _is_here(name):
         return ""
     told = _reason(name)
     reason = told.read_text() if told.exists() else "nobody has installed it: make programs"
@@ -45,22 +46,35 @@ def lend(home: Path) -> None:
         place.symlink_to(CACHE.programs)
 
 
+def _is_here(name: str) -> bool:
+    if name == chromium.NAME:
+        return chromium.executable(CACHE.programs) is not None
+    return bool(programs.locate(name, CACHE, os.environ))
+
+
 def _reason(name: str) -> Path:
     return CACHE.programs / f"{name}.reason"
 
 
 def fetch(name: str) -> None:
     """Installs it where it is not there yet; says why not where that cannot be."""
-    if programs.locate(name, CACHE, os.environ):
+    if _is_here(name):
         return
     CACHE.programs.mkdir(parents=True, exist_ok=True)
     try:
-        install(name, CACHE.programs, tell=lambda text: print(text, flush=True))
+        if name == chromium.NAME:
+            chromium.install(CACHE.programs, _say)
+        else:
+            install(name, CACHE.programs, tell=_say)
     except InstallFailed as error:
         _reason(name).write_text(str(error))
         print(f"{name} cannot be installed, and its tests are skipped: {error}", flush=True)
     else:
         _reason(name).unlink(missing_ok=True)
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
 
 
 if __name__ == "__main__":

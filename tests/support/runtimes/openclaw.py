@@ -7,7 +7,7 @@ import psutil
 
 from tests.support.matrix.story import Ask
 from tests.support.model_server import ModelRequest, ToolUse
-from tests.support.node import Node
+from tests.support.node import Node, children_of, command_of
 from tests.support.runtimes.driver import SESSION, RuntimeDriver
 
 GATEWAY = "gateway"
@@ -41,12 +41,12 @@ class OpenClaw(RuntimeDriver):
         return base64.b64encode(data).decode() in str(request.messages)
 
     def victim(self, name: str, node: Node) -> psutil.Process:
-        children = psutil.Process(node.process.pid).children()
+        children = children_of(psutil.Process(node.process.pid))
         if name == SESSION:
-            [bridge] = [one for one in children if "main.js" in " ".join(one.cmdline())]
+            [bridge] = [one for one in children if "main.js" in " ".join(command_of(one))]
             return bridge
         [guard] = [one for one in children if self.is_shared(one)]
-        return guard.children()[0]
+        return children_of(guard)[0]
 
     def is_shared(self, child: psutil.Process) -> bool:
-        return "trunkline.execution.runtimes.openclaw.guard" in child.cmdline()
+        return "trunkline.execution.runtimes.openclaw.guard" in command_of(child)

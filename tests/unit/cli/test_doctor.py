@@ -1,12 +1,20 @@
 """The doctor: right about what is there, helpful about what is not, silent about secrets."""
 
+import re
 import socket
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+
+import msgspec
+import pytest
 
 from trunkline.cli.check import Check
 from trunkline.cli.doctor import run_all
 from trunkline.cli.running_server import Running
+from trunkline.control.disk_room import room_of
 from trunkline.control.settings import Settings
+from trunkline.control.store.migrate import HEADS
 
 
 def checks(
@@ -48,6 +56,37 @@ def test_a_database_that_does_not_answer_is_named_without_its_password(tmp_path:
     assert "127.0.0.1:1" in check.detail
 
 
+@pytest.mark.parametrize(
+    ("version", "state", "said"),
+    [
+        (None, "ok", "SQLite in the data folder$"),
+        (HEADS["records"], "ok", "SQLite in the data folder$"),
+        ("records_0013", "ok", r"next start upgrades it \(records_0013 to .* copies it first"),
+        ("records_9999", "fail", "used by a newer Trunkline"),
+        ("31ab", "fail", "tables of another program"),
+    ],
+)
+def test_what_the_next_start_does_with_the_database_is_said_before(
+    tmp_path: Path, version: str | None, state: str, said: str
+) -> None:
+    (tmp_path / "data").mkdir()
+    with closing(sqlite3.connect(tmp_path / "data" / "trunkline.db")) as made, made:
+        if version is not None:
+            made.execute("CREATE TABLE alembic_version (version_num)")
+            made.execute("INSERT INTO alembic_version VALUES (?)", (version,))
+    check = checks(tmp_path)["Database"]
+    assert check.state == state
+    assert re.search(said, check.detail)
+
+
+def test_a_database_that_is_none_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "trunkline.db").write_bytes(b"\0no database" * 1000)
+    check = checks(tmp_path)["Database"]
+    assert check.state == "fail"
+    assert "backups" in check.fix
+
+
 def test_a_data_folder_that_cannot_be_made_is_seen(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
     assert checks(tmp_path)["Data folder"].state == "fail"
@@ -68,7 +107,8 @@ def test_what_nobody_uses_is_not_recommended(tmp_path: Path) -> None:
 def running(**changes: object) -> Running:
     state: dict[str, object] = {"version": "1", "pid": 7, "url": "http://127.0.0.1:9000"}
     state |= {"data": "/srv/data", "database": "postgresql://db:5432/x", "settings": {}}
-    state |= {"providers": ["openai"], "problem": None, "is_audit_broken": False}
+    state |= {"providers": ["openai"], "problem": None, "is_audit_broken": False, "near_quotas": []}
+    state |= {"disk": {"free_bytes": 5 * 2**30, "total_bytes": 2**40, "database_bytes": 2**20}}
     return Running(state | changes, [])
 
 
@@ -96,6 +136,26 @@ def test_an_audit_log_that_takes_no_more_entries_is_named(tmp_path: Path) -> Non
         }
         audit = found["Audit log"]
         assert (audit.state, "AUDIT_BROKEN" in audit.detail) == (state, is_broken)
+
+
+def test_a_disk_that_runs_low_is_named_with_what_can_be_done(tmp_path: Path) -> None:
+    for low_bytes, state in ((0, "ok"), (2**62, "missing")):
+        settings = Settings(data=str(tmp_path / "data"), low_disk_bytes=low_bytes)
+        room = msgspec.to_builtins(room_of(settings))
+        for told in (None, running(disk=room)):
+            found = {one.name: one for one in run_all(settings, {}, tmp_path, running=told)}
+            disk = found["Disk"]
+            assert (disk.state, "Retention" in disk.fix) == (state, state == "missing")
+            assert "free; the database takes 0" in disk.detail
+
+
+def test_who_has_nearly_all_that_they_may_have_is_named(tmp_path: Path) -> None:
+    near = [{"owner": "Ada\x1b[2J", "name": "stored_bytes", "used": 950, "max": 1_000}]
+    told = running(near_quotas=near)
+    found = run_all(Settings(data=str(tmp_path)), {}, tmp_path, running=told)
+    quotas = next(one for one in found if one.name == "Quotas")
+    assert (quotas.state, quotas.detail.isprintable()) == ("missing", True)
+    assert "950 of 1,000 stored_bytes" in quotas.detail
 
 
 def test_a_server_that_cannot_be_asked_is_said_to_run(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 """Every command explains itself."""
 
+import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +11,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from trunkline.cli.main import app
+from trunkline.cli.tree import COMMANDS
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -51,13 +55,45 @@ def test_the_commands_of_the_reference_are_there() -> None:
     assert names >= {"skill", "mcp", "memory", "usage", "audit", "doctor", "org"}
 
 
-def test_nothing_slow_is_imported_for_help() -> None:
-    import subprocess
-    import sys
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_line_of_a_command_in_the_help_is_its_own(name: str) -> None:
+    command: Any = typer.main.get_command(app)
+    assert command.commands[name].get_short_help_str(1000) == COMMANDS[name].line
 
+
+ALWAYS_SLOW = {"aiohttp", "click", "mcp", "prompt_toolkit", "pydantic", "rich", "sqlalchemy"}
+
+
+@pytest.mark.parametrize(
+    ("words", "slow"),
+    [
+        (["--help"], {*ALWAYS_SLOW, "asyncio", "msgspec", "trunkline.client", "trunkline.control"}),
+        (["chat", "--help"], {*ALWAYS_SLOW, "trunkline.control"}),
+    ],
+)
+def test_nothing_slow_is_loaded_for_help(words: list[str], slow: set[str]) -> None:
     code = (
-        "import sys, trunkline.cli.main as m;"
-        "print([n for n in ('aiohttp', 'sqlalchemy', 'rich', 'uvloop', 'mcp') if n in sys.modules])"
+        "import sys, trunkline.cli.main as m\n"
+        "try: m.main()\n"
+        "finally: print(sorted(sys.modules), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "--help" in done.stdout
+    assert slow.intersection(ast.literal_eval(done.stderr)) == set()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["chta"], "Did you mean 'chat'?"),
+        (["sesion", "list"], "Did you mean 'session'"),
+        (["agent", "lst"], "Did you mean 'list'?"),
+        (["agent", "list", "--limt", "3"], "Possible options: --limit"),
+        (["zzzzzz"], "No such command 'zzzzzz'"),
+    ],
+)
+def test_what_there_is_not_is_refused_with_the_nearest(arguments: list[str], says: str) -> None:
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2
+    assert says in done.output

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trunkline.client.errors import StreamBroken
-from trunkline.client.stream import Frame, SseParser
+from trunkline.client.sse import Frame, SseParser
 from trunkline.wire import sse
 
 STREAM = (

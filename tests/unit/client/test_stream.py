@@ -43,10 +43,6 @@ class Server:
         self.streams[-1].abort()  # the connection breaks, in the middle of whatever it was
         return response
 
-    async def session(self, _request: web.Request) -> web.Response:
-        who = {"id": "s-1", "status": "active", "runtime_type": "chat", "user_id": "u"}
-        return web.json_response({**who, "last_event_id": max(self.log, default=0)})
-
     async def events(self, request: web.Request) -> web.Response:
         after = int(request.query["after"])
         if self.log_fails_after is not None and after >= self.log_fails_after:
@@ -54,7 +50,9 @@ class Server:
             return web.json_response(body, status=503)
         ids = [number for number in self.log if number > after]
         items = [{"id": one, "event": {"type": "text_chunk", "n": one}} for one in ids[:2]]
-        return web.json_response({"items": items, "next_after": ids[1] if len(ids) > 2 else None})
+        is_lost = after not in (0, *self.log, *(one - 1 for one in self.log))
+        more = ids[1] if len(ids) > 2 else None
+        return web.json_response({"items": items, "next_after": more, "resync": is_lost})
 
 
 @pytest.fixture
@@ -63,7 +61,6 @@ async def server() -> AsyncIterator[Server]:
     app = web.Application()
     app.router.add_get("/api/v1/sessions/s-1/stream", server.stream)
     app.router.add_get("/api/v1/sessions/s-1/events", server.events)
-    app.router.add_get("/api/v1/sessions/s-1", server.session)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -153,6 +150,23 @@ async def test_a_position_of_another_log_starts_this_one_from_its_beginning(serv
     found, _ = await read(server, 7, after=500)
     assert [event.id for event in found] == [None, 1, 2, 3, 4, 5, 6]
     assert server.positions == ["500", "5"]
+
+
+@pytest.mark.parametrize(
+    ("log", "after", "wanted"),
+    [
+        ([7, 8, 9], 3, [None, 7, 8, 9]),
+        ([1, 2, 1001, 1002], 2, [None, 1001, 1002]),
+        ([1, 2, 1001, 1002], 500, [None, 1, 2, 1001, 1002]),
+    ],
+    ids=["before a cut", "right before a gap", "in a gap"],
+)
+async def test_a_log_that_was_cut_or_restored_is_read_as_it_is_now(
+    server: Server, log: list[int], after: int, wanted: list[int | None]
+) -> None:
+    server.log, server.script = log, [sse.RESYNC]
+    found, _ = await read(server, len(wanted), after=after)
+    assert [event.id for event in found] == wanted
 
 
 @pytest.mark.parametrize("count", [1, 2, 3], ids=["live", "at a resync", "in the log"])

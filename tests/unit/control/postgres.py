@@ -72,9 +72,11 @@ def _unprivileged() -> dict[str, Any]:
 
 
 class Postgres:
-    """A running server that listens on a Unix socket in its own folder."""
+    """A running server that listens on a Unix socket in its own folder. `is_durable`: it waits for
+    the disk at each commit, as PostgreSQL does unless it is told otherwise."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_durable: bool = False) -> None:
+        self._is_durable = is_durable
         self._bin = _programs()
         self._as_user = _unprivileged()
         # A short path of its own: a Unix socket's name has at most 107 bytes.
@@ -93,7 +95,9 @@ class Postgres:
         data, log = str(self._folder / "data"), str(self._folder / "log")
         initdb = ("-A", "trust", "-U", "postgres", "-E", "utf8", "--locale=C", "-N", "-D", data)
         self._run("initdb", *initdb)
-        options = f"-h '' -k {self._folder} -F -c full_page_writes=off -c max_connections=200"
+        options = f"-h '' -k {self._folder} -c max_connections=200"
+        if not self._is_durable:
+            options += " -F -c full_page_writes=off"
         self._run("pg_ctl", "-w", "-t", "30", "-D", data, "-l", log, "-o", options, "start")
         in_own_loop(self._make_template())
 
@@ -115,6 +119,11 @@ class Postgres:
                 output.seek(0)
                 said = output.read().decode(errors="replace")[-500:]
                 raise NoPostgres(f"{program} failed: {error} {said}") from error
+
+    @property
+    def pid(self) -> int:
+        """Of the process that starts all others of the server."""
+        return int((self._folder / "data" / "postmaster.pid").read_text().split("\n", 1)[0])
 
     def url(self, database: str) -> str:
         return f"postgresql+asyncpg://postgres@/{database}?host={self._folder}"

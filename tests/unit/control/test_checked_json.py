@@ -1,6 +1,6 @@
 """Hostile JSON never gets past decoding (`control/checked_json.py`)."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
@@ -51,6 +51,30 @@ def nested(depth: int) -> bytes:
 def test_hostile_json_is_refused_with_a_reason(raw: bytes, complaint: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         decode(raw, Thing)
+    assert complaint in refused.value.message
+
+
+class Choosing(msgspec.Struct):
+    mode: Literal["plan", "ask"] | None = None
+    deep: list["Choosing"] | dict[str, int] = []
+    level: Annotated[Literal[1, 2], msgspec.Meta(description="how much")] = 1
+
+
+@pytest.mark.parametrize(
+    ("raw", "complaint"),
+    [
+        (b'{"mode": "pln"}', "'pln' is not one of ask, plan: did you mean 'plan'? - at `$.mode`"),
+        (b'{"mode": "\\u001b[2J"}', "x1b[2J' is not one of ask, plan - at `$.mode`"),
+        (b'{"mode": "` - at `$.x`"}', "is not one of ask, plan"),
+        (b'{"mode": ""}', "'' is not one of ask, plan - at `$.mode`"),
+        (b'{"deep": [{"deep": [{"mode": "no"}]}]}', "one of ask, plan - at `$.deep[0].deep[0]"),
+        (b'{"level": 3}', "'3' is not one of 1, 2 - at `$.level`"),
+        (b'{"mode": 3}', "Expected `str | null`, got `int`"),
+    ],
+)
+def test_a_word_that_is_none_of_a_few_is_refused_with_them(raw: bytes, complaint: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        decode(raw, Choosing)
     assert complaint in refused.value.message
 
 

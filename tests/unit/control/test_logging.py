@@ -1,5 +1,6 @@
 """One event is one line, with its session and machine, and without its secrets."""
 
+import errno
 import io
 import json
 import logging as stdlib
@@ -131,3 +132,28 @@ def test_configuring_again_does_not_double_the_lines() -> None:
     out = lines()
     stdlib.getLogger("aiohttp").warning("once")
     assert len(out.getvalue().splitlines()) == 1
+
+
+@pytest.mark.parametrize("json_logs", [True, False])
+def test_a_log_on_a_full_disk_ends_nobodys_work_and_says_what_is_missing(json_logs: bool) -> None:
+    class Disk(io.StringIO):
+        is_full = True
+
+        def write(self, text: str) -> int:
+            if self.is_full:
+                raise OSError(errno.ENOSPC, "no room")
+            return super().write(text)
+
+    out = Disk()
+    logging.configure(json_logs=json_logs, level="info", stream=out)
+    log = structlog.get_logger()
+    log.info("lost")
+    stdlib.getLogger("a library").warning("lost too")
+    out.is_full = False
+    log.info("there")
+    missing, there = out.getvalue().splitlines()
+    assert "lines of this log are missing" in missing
+    assert "2" in missing
+    assert "there" in there
+    if json_logs:
+        assert json.loads(missing)["lines"] == 2

@@ -14,7 +14,8 @@ from sqlalchemy import Connection, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from tests.unit.control.services.conftest import add_org, add_session, add_user
-from trunkline.control.log.segments import Head, Logged, NoteRow, Segment, SqliteSegments
+from trunkline.control.log.sqlite_segments import SqliteSegments
+from trunkline.control.log.store import Head, Logged, NoteRow, Segment, Stored
 from trunkline.control.services.memory_search import by_words, scope
 from trunkline.control.services.memory_terms import asked
 from trunkline.control.store import migrate, schema
@@ -57,7 +58,7 @@ async def test_records_and_log_may_share_one_database(tmp_path: Path) -> None:
         await migrate.upgrade(engine, "log")
     async with engine.connect() as connection:
         for branch in migrate.HEADS:
-            assert await connection.run_sync(migrate.is_current, branch)
+            assert migrate.HEADS[branch] in await connection.run_sync(migrate.versions)
     await engine.dispose()
 
 
@@ -66,6 +67,7 @@ async def test_a_database_of_the_first_version_gets_what_came_later(store: Store
         for statement in (
             "DROP TABLE reports",
             "DROP TABLE myagent_runs",
+            "DROP TABLE push_subscriptions",
             "DROP TABLE group_seats",
             "DROP TABLE group_members",
             "DROP TABLE persons",
@@ -96,6 +98,7 @@ async def test_a_database_of_the_first_version_gets_what_came_later(store: Store
             "ALTER TABLE sessions DROP COLUMN shown",
             "ALTER TABLE sessions DROP COLUMN created_by",
             "ALTER TABLE audit DROP COLUMN source",
+            "ALTER TABLE mcp_servers DROP COLUMN enabled",
             "ALTER TABLE orgs ADD COLUMN auto_approve_evolutions BOOLEAN NOT NULL DEFAULT FALSE",
             "UPDATE alembic_version SET version_num = 'records_0001'"
             " WHERE version_num LIKE 'records%'",
@@ -104,7 +107,7 @@ async def test_a_database_of_the_first_version_gets_what_came_later(store: Store
     await migrate.upgrade(store.engine, "records")
     async with store.read() as connection:
         assert await connection.run_sync(_differences) == []
-        assert await connection.run_sync(migrate.is_current, "records")
+        assert migrate.HEADS["records"] in await connection.run_sync(migrate.versions)
 
 
 async def test_one_open_session_goes_on_with_a_conversation_also_in_an_older_database(
@@ -158,6 +161,34 @@ async def test_what_became_part_of_a_sessions_state_leaves_the_records(store: St
         assert list(await connection.execute(query)) == [(session, None, 0, 0, False)]
 
 
+async def test_lists_of_an_older_database_show_what_was_pinned_and_how_turns_ended(
+    store: Store,
+) -> None:
+    ann = await add_user(store, await add_org(store, "Acme"), "Ann")
+    session = await add_session(store, ann)
+    columns = "pinned", "archived", "last_activity_at", "last_turn_status", "last_turn_ended_at"
+    turn = "INSERT INTO turns (id, session_id, state, message, metadata, created_at, finished_at)"
+    async with store.write() as connection:
+        for statement in (
+            "DROP INDEX sessions_listed",
+            "ALTER TABLE turns DROP COLUMN said_id",
+            "ALTER TABLE turns DROP COLUMN ended_id",
+            *(f"ALTER TABLE sessions DROP COLUMN {name}" for name in columns),
+            """UPDATE sessions SET shown = '{"pinned"\\: true, "sort_rank"\\: 3}'""",
+            f"{turn} VALUES ('1', '{session}', 'completed', 'a', '{{}}', 5, 10)",
+            f"{turn} VALUES ('2', '{session}', 'failed', 'b', '{{}}', 11, 12)",
+            f"{turn} VALUES ('3', '{session}', 'queued', 'c', '{{}}', 20, NULL)",
+            "UPDATE alembic_version SET version_num = 'records_0013' WHERE version_num LIKE 'rec%'",
+        ):
+            await connection.execute(text(statement))
+    await migrate.upgrade(store.engine, "records")
+    async with store.read() as connection:
+        assert await connection.run_sync(_differences) == []
+        query = select(*(schema.sessions.c[name] for name in (*columns, "shown")))
+        found = (await connection.execute(query)).one()
+        assert tuple(found) == (True, False, 20, "failed", 12, {"sort_rank": 3})
+
+
 async def test_memories_of_an_older_database_are_found_by_their_words(store: Store) -> None:
     org = await add_org(store, "Acme")
     old = [
@@ -188,18 +219,70 @@ async def test_memories_of_an_older_database_are_found_by_their_words(store: Sto
             assert found == {"m": 1.0}
 
 
+_LOG_OF_THE_SECOND_VERSION = """
+CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY);
+INSERT INTO alembic_version VALUES ('{version}');
+CREATE TABLE segments (session_id VARCHAR(36) NOT NULL, last_id BIGINT NOT NULL,
+  first_id BIGINT NOT NULL, at BIGINT NOT NULL, machine_seq BIGINT, body BLOB NOT NULL,
+  PRIMARY KEY (session_id, last_id)) WITHOUT ROWID;
+INSERT INTO segments VALUES ('s', 2, 1, 10, 4, x'610a62'), ('s', 3, 3, 11, 5, x'63'),
+  ('counted', 0, 1, 12, 9, x''), ('cut', 9, 8, 13, NULL, x'680a69');
+CREATE TABLE notes (session_id VARCHAR(36) NOT NULL, number BIGINT NOT NULL,
+  after_id BIGINT NOT NULL, at BIGINT NOT NULL, body TEXT NOT NULL,
+  PRIMARY KEY (session_id, number)) WITHOUT ROWID;
+INSERT INTO notes VALUES ('s', 1, 2, 10, 'n1'), ('s', 2, 3, 11, 'n2'), ('noted', 1, 0, 12, 'm');
+"""
+
+
+async def test_a_log_of_an_earlier_version_is_read_by_position_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(_LOG_OF_THE_SECOND_VERSION.format(version="log_0002"))
+    store = await SqliteSegments.open(path)
+    assert await store.heads(["s", "counted", "cut", "noted", "nobody"]) == {
+        "s": Head(3, 5, 2, 1, 8),
+        "counted": Head(0, 9),
+        "cut": Head(9, None, 0, 8, 3),
+        "noted": Head(0, None, 1, 1, 1),
+    }
+    assert await store.front("s", 1) == [Stored(1, 2, 10, 5)]  # with a note
+    assert await store.front("counted", 1) == []
+    for session_id in ("s", "counted", "cut", "noted"):
+        last_id, _, note, *_ = (await store.heads([session_id]))[session_id]
+        notes = [NoteRow(note + 1, last_id + 1, "later")]
+        await store.append([Segment(session_id, last_id + 1, ["z"], "z", 20, 6, notes)])
+    wanted = [
+        Logged(1, 0, 10, "a"),
+        Logged(2, 0, 10, "b"),
+        Logged(2, 1, 10, "n1"),
+        Logged(3, 0, 11, "c"),
+        Logged(3, 2, 11, "n2"),
+        Logged(4, 0, 20, "z"),
+        Logged(4, 3, 20, "later"),
+    ]
+    for _ in range(2):
+        assert await store.entries("s", 0, 0) == wanted
+        assert await store.entries("s", 2, 1) == wanted[3:]
+        assert await store.read("s", 1, 10) == [(2, "b"), (3, "c"), (4, "z")]
+        assert await store.read("cut", 0, 10) == [(8, "h"), (9, "i"), (10, "z")]
+        assert await store.read("counted", 0, 10) == [(1, "z")]
+        await store.fold(all=True)
+    assert {one: head[:4] for one, head in (await store.heads(["s", "counted"])).items()} == {
+        "s": (4, 6, 3, 1),
+        "counted": (1, 6, 1, 1),
+    }
+    await store.close()
+
+
 async def test_a_log_of_the_first_version_gets_its_notes_and_keeps_its_events(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "log.db"
-    store = await SqliteSegments.open(path)
-    await store.append([Segment("s", 1, ["a"], "a", 10, None)])
-    await store.close()
     with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(_LOG_OF_THE_SECOND_VERSION.format(version="log_0001"))
         connection.execute("DROP TABLE notes")
-        connection.execute("UPDATE alembic_version SET version_num = 'log_0001'")
     store = await SqliteSegments.open(path)
-    assert await store.heads(["s"]) == {"s": Head(1, None)}
-    await store.append([Segment("s", 2, [], "", 11, None, [NoteRow(1, 1, "n")])])
-    assert await store.entries("s", 0, 0) == [Logged(1, 0, 10, "a"), Logged(1, 1, 11, "n")]
+    assert await store.heads(["s"]) == {"s": Head(3, 5, bytes=4)}
+    await store.append([Segment("s", 4, [], "", 12, None, [NoteRow(1, 3, "n")])])
+    assert (await store.entries("s", 2, 0))[-2:] == [Logged(3, 0, 11, "c"), Logged(3, 1, 12, "n")]
     await store.close()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.eventually import WAIT_S
 from tests.support.programs import put_program
 from trunkline.execution.health import DEGRADED, HEALTH_INTERVAL_S, WORKS, Health, degradation
 from trunkline.execution.home import Home
@@ -93,7 +94,7 @@ async def test_a_look_that_fails_is_not_the_last(tmp_path: Path) -> None:
     catalog = Catalog([], Home(tmp_path), {"PATH": str(tmp_path)}, ask=ask)
     checked = Health(catalog, dict, 1, sleep=sleep)
     looking = asyncio.create_task(checked.run())
-    await asyncio.wait_for(again.wait(), 15)
+    await asyncio.wait_for(again.wait(), WAIT_S)
     looking.cancel()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.parsed import parsed
 from trunkline import limits
 
 SOURCE = Path(__file__).parents[3] / "src" / "trunkline" / "execution"
@@ -46,7 +47,7 @@ def imported(but: Collection[Path]) -> set[str]:
     """Every module, and every name of one, that the execution plane imports."""
     found: set[str] = set()
     for path in (path for path in SOURCE.rglob("*.py") if path not in but):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 found.update(alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):

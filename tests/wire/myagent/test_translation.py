@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wire.myagent.talk import SESSION, Json, messages_of, outward, shown
@@ -229,7 +229,6 @@ def test_a_turn_ends_as_often_as_its_log_says(story: list[Json]) -> None:
     )
 
 
-@settings(max_examples=4 * settings().max_examples)
 @given(st.lists(st.tuples(TYPES, st.dictionaries(FIELDS, VALUE, max_size=6)), max_size=8))
 def test_nothing_that_a_machine_writes_breaks_the_translation(
     story: list[tuple[str, Json]],

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wire.yeaft.outward_lines import CONVERSATION, bodies, kinds, line
@@ -58,7 +58,6 @@ _events = st.builds(
 )
 
 
-@settings(max_examples=3 * settings().max_examples)
 @given(st.lists(_events, max_size=12), st.booleans())
 def test_no_log_however_odd_breaks_the_translation(
     events: list[dict[str, Any]], deployed: bool
@@ -71,7 +70,6 @@ def test_no_log_however_odd_breaks_the_translation(
         assert isinstance(found, dict) or found in [raw.get("message") for raw in raws]
 
 
-@settings(max_examples=2 * settings().max_examples)
 @given(st.text(max_size=200))
 def test_no_text_however_broken_breaks_the_translation(text: str) -> None:
     broken = (text, '{"type":"text_chunk","content":"\\ud800"}', line("text_chunk", content=text))
@@ -79,7 +77,6 @@ def test_no_text_however_broken_breaks_the_translation(text: str) -> None:
         json.loads(body)
 
 
-@settings(max_examples=2 * settings().max_examples)
 @given(
     st.text(max_size=8),
     st.dictionaries(st.sampled_from(["turn_id", "person", "agent", "raw", "ts"]), _anything),
@@ -135,7 +132,6 @@ def _lines(turn_id: str, steps: list[Any], end: str) -> list[str]:
 _turns = st.lists(st.tuples(st.lists(_steps, max_size=6), _ends), min_size=1, max_size=3)
 
 
-@settings(max_examples=settings().max_examples * 3 // 2)
 @given(_turns, st.booleans())
 def test_every_turn_has_one_result_and_everything_keeps_its_order(
     turns: list[tuple[list[Any], str]], deployed: bool
@@ -187,7 +183,6 @@ def _wanted(step: tuple[str, Any]) -> list[tuple[Any, ...]]:
 _EXPRESSIBLE = ("text_chunk", "thinking", "tool_call_start", "tool_call_complete")
 
 
-@settings(max_examples=settings().max_examples * 3 // 2)
 @given(st.lists(_steps, max_size=6), _ends)
 def test_what_goes_out_to_a_yeaft_client_comes_back_as_the_same_events(
     steps: list[Any], end: str

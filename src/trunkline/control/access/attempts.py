@@ -25,18 +25,21 @@ class Attempts:
         self._usual: dict[tuple[str, str], None] = {}
         """Where somebody has logged in before: what others do elsewhere does not hold them up."""
 
-    def begin(self, address: str, name: str) -> None:
-        """Counts as failed until `succeeded`; raises while the address, or the name, has to
-        wait."""
+    def begin(self, address: str, name: str | None = None) -> None:
+        """Counts as failed until `succeeded`; raises while the address, or the name, has to wait.
+        Without a name: of what nobody can guess, all others do not hold somebody up."""
         self._addresses.check(address)
-        if (address, name) not in self._usual:
+        if name is not None and (address, name) not in self._usual:
             self._names.check(name)
         self._addresses.add(address)
-        self._names.add(name)
+        if name is not None:
+            self._names.add(name)
 
-    def succeeded(self, address: str, name: str) -> None:
+    def succeeded(self, address: str, name: str | None = None) -> None:
         """Takes back this one try: whoever failed before has failed all the same."""
         self._addresses.take_back(address)
+        if name is None:
+            return
         self._names.take_back(name)
         self._usual.pop((address, name), None)
         self._usual[address, name] = None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 import jwt
 import msgspec
-from sqlalchemy import and_, delete, insert, or_, select, update
+from sqlalchemy import and_, bindparam, delete, insert, or_, select, update
 
 from trunkline import limits
 from trunkline.control.access import scopes
@@ -16,6 +16,7 @@ from trunkline.control.access.keys import Keys, digest, same
 from trunkline.control.access.scopes import Scope, Scopes
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.errors import Forbidden, NotFound, Unauthorized
+from trunkline.control.gathering import Gathering
 from trunkline.control.ids import new_id, new_secret
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
@@ -109,6 +110,7 @@ class Auth:
         self._admin: Principal | None = None
         self._clock = clock
         self._cached: dict[str, Principal] = {}
+        self._found = Gathering(self._look_up)
         self._cache_clears = 0
         self._on_revoke: list[Callable[[str], None]] = []
         self._ends: dict[str, int] = {}
@@ -151,9 +153,10 @@ class Auth:
         hashed = digest(secret)
         if self._admin is not None and self._admin_hash and same(hashed, self._admin_hash):
             return self._admin
-        known = self._cached.get(hashed)
-        if known is None:
-            known = await self._look_up(hashed)
+        while (known := self._cached.get(hashed)) is None:
+            # Taken from the cache, which a revocation empties, and not from what was found.
+            if await self._found.get(hashed) is None:
+                raise Unauthorized("the token is not known")
         now = self._clock()
         if known.has_expired(now):
             self._cached.pop(hashed, None)
@@ -161,39 +164,30 @@ class Auth:
         self._used[known.token_id] = now
         return known
 
-    async def _look_up(self, hashed: str) -> Principal:
+    async def _look_up(self, hashes: list[str]) -> dict[str, Principal]:
         tokens, users = schema.tokens, schema.users
+        whose = users.c.id, users.c.org_id, users.c.role, tokens.c.id, tokens.c.expires_at
         query = (
-            select(
-                users.c.id,
-                users.c.org_id,
-                users.c.role,
-                tokens.c.id,
-                tokens.c.expires_at,
-                tokens.c.scopes,
-                tokens.c.kind,
-                tokens.c.login_until,
-            )
+            select(tokens.c.hash, *whose, tokens.c.scopes, tokens.c.kind, tokens.c.login_until)
             .join(users, users.c.id == tokens.c.user_id)
-            .where(and_(tokens.c.hash == hashed, tokens.c.kind.in_(("bearer", "cookie"))))
+            .where(tokens.c.hash.in_(hashes), tokens.c.kind.in_(("bearer", "cookie")))
         )
         clears = -1
         while clears != self._cache_clears:  # else it may have been revoked while it was read
             clears = self._cache_clears
-            row = await self._store.first(query)
-        if row is None:
-            raise Unauthorized("the token is not known")
-        user_id, org_id, role, token_id, expires_at, limited, kind, login_until = row
+            rows = await self._store.all(query)
         if len(self._cached) > 10_000:
             self._cached.clear()
-        whose = user_id, org_id, role, token_id, expires_at
-        is_lent = (expires_at if kind == "bearer" else login_until) is not None
-        known = Principal(*whose, scopes.scopes_of(limited), is_lent)
-        self._cached[hashed] = known
-        if known.expires_at is not None:
-            self._ends[known.token_id] = known.expires_at
-            self._next_end = min(self._next_end, known.expires_at)
-        return known
+        found: dict[str, Principal] = {}
+        for hashed, user_id, org_id, role, token_id, expires_at, limited, kind, until in rows:
+            is_lent = (expires_at if kind == "bearer" else until) is not None
+            limit = scopes.scopes_of(limited)
+            found[hashed] = Principal(user_id, org_id, role, token_id, expires_at, limit, is_lent)
+            if expires_at is not None:
+                self._ends[token_id] = expires_at
+                self._next_end = min(self._next_end, expires_at)
+        self._cached |= found
+        return found
 
     def sweep(self) -> None:
         """Once a second: what is connected with a token that has ended is cut."""
@@ -213,11 +207,16 @@ class Auth:
     async def save_uses(self) -> None:
         """Once a minute: when each token was last used."""
         used, self._used = self._used, {}
-        tokens = schema.tokens
-        async with self._store.write() as connection:
-            for token_id, at in used.items():
-                change = update(tokens).where(tokens.c.id == token_id).values(last_used_at=at)
-                await connection.execute(change)
+        if not used:
+            return
+        change = update(schema.tokens).where(schema.tokens.c.id == bindparam("token_id"))
+        rows = [{"token_id": one, "last_used_at": at} for one, at in used.items()]
+        try:
+            async with self._store.write() as connection:
+                await connection.execute(change, rows)
+        except BaseException:
+            self._used = used | self._used
+            raise
 
     def is_first_user(self, user_id: str) -> bool:
         """The operator's own user, which cannot be removed."""

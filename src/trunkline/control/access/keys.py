@@ -1,4 +1,4 @@
-"""Keys made at first start and kept private: token signing, encryption at rest.
+"""Keys made at first start and kept private: token signing, encryption at rest, Web Push.
 
 Files in the data folder's `keys/`, mode 0600. Nothing here ever logs or returns a private key.
 """
@@ -9,10 +9,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.rsa import (
     RSAPrivateKey,
     generate_private_key,
 )
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -24,6 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 from trunkline.control.errors import Unavailable
 from trunkline.control.ids import new_secret
 from trunkline.control.settings import Settings
+from trunkline.places import ADMIN_TOKEN_FILE
 from trunkline.private_files import write_private
 
 _NONCE_BYTES = 12
@@ -39,7 +42,7 @@ def admin_token(settings: Settings) -> str:
     """The operator's own, or one that is made once and kept where only its user can read it."""
     if settings.admin_token is not None:
         return settings.admin_token
-    path = settings.data_dir / "admin-token"
+    path = settings.data_dir / ADMIN_TOKEN_FILE
     if path.exists():
         return path.read_text(encoding="ascii").strip()
     token = new_secret("tl")
@@ -55,8 +58,15 @@ def same(one: str, other: str) -> bool:
 class Keys:
     """The control plane's own keys."""
 
-    def __init__(self, signing: RSAPrivateKey, sealing: bytes) -> None:
+    def __init__(
+        self,
+        signing: RSAPrivateKey,
+        sealing: bytes,
+        push: ec.EllipticCurvePrivateKey | None = None,
+    ) -> None:
         self.signing = signing
+        self.push = push or ec.generate_private_key(ec.SECP256R1())
+        """By which push services know this server: browsers' subscriptions are bound to it."""
         self._sealing = sealing
         self._box = AESGCM(sealing)
 
@@ -65,13 +75,17 @@ class Keys:
         """Reads the keys, or makes them if this is the first start."""
         pem = _read_or_make(folder / "signing.pem", _new_signing_key)
         sealing = _read_or_make(folder / "sealing.key", lambda: AESGCM.generate_key(256))
-        try:
-            signing = load_pem_private_key(pem, password=None)
-        except ValueError as error:
-            raise Unavailable(f"{folder / 'signing.pem'} is not a private key: {error}") from error
-        if not isinstance(signing, RSAPrivateKey) or len(sealing) != 32:
+        vapid = _read_or_make(folder / "vapid.pem", _new_push_key)
+        signing = _private_key(folder / "signing.pem", pem)
+        push = _private_key(folder / "vapid.pem", vapid)
+        if (
+            not isinstance(signing, RSAPrivateKey)
+            or not isinstance(push, ec.EllipticCurvePrivateKey)
+            or not isinstance(push.curve, ec.SECP256R1)
+            or len(sealing) != 32
+        ):
             raise Unavailable(f"the keys in {folder} are damaged; restore them from a backup")
-        return cls(signing, sealing)
+        return cls(signing, sealing, push)
 
     def derive(self, purpose: str) -> bytes:
         """A key for that purpose alone; the same one after every start."""
@@ -91,6 +105,18 @@ class Keys:
 def _new_signing_key() -> bytes:
     key = generate_private_key(public_exponent=65537, key_size=2048)
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _new_push_key() -> bytes:
+    key = ec.generate_private_key(ec.SECP256R1())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _private_key(path: Path, pem: bytes) -> PrivateKeyTypes:
+    try:
+        return load_pem_private_key(pem, password=None)
+    except ValueError as error:
+        raise Unavailable(f"{path} is not a private key: {error}") from error
 
 
 def _read_or_make(path: Path, make: Callable[[], bytes]) -> bytes:

@@ -28,6 +28,7 @@ _SHOWN = frozenset(
         *("confirm", "tools", "mcp_servers", "sub_agents", "model", "runtime_type", "agent_apps"),
         *("default_runtime_type", "persons", "effect", "rule", "level", "trust_hints"),
         *("session_id", "permission_mode"),
+        *("sessions", "stored_bytes", "agents", "memories", "snapshot_bytes", "skill_bytes"),
     )
 )
 _FROM_RESULT_ONLY = frozenset(("url",))  # what was given may hold a secret; what is shown does not

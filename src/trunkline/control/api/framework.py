@@ -1,16 +1,17 @@
 """Typed routes: a handler's signature says what it takes, its docstring what it does.
 
 `Routes` collects them, `bind` makes an aiohttp handler of one, `openapi.py` documents them. A
-parameter is known by its name: `core`, `who`, `request`, `query`, `body`, `upload`, `files`, or one
-of the path's. A handler returns a struct (JSON), None (204), or a response of its own.
+parameter is known by its name: `core`, `who`, `request`, `query`, `body`, `upload`, `files`,
+`chunks`, or one of the path's. A handler returns a struct (JSON), None (204), or a response of its
+own.
 """
 
 import inspect
 import re
 import typing
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -29,7 +30,16 @@ H = TypeVar("H", bound=Handler)
 
 _OURS = "/api/v1"
 _PATH_PARAM = re.compile(r"\{(\w+)(?::[^{}]+)?\}")
-_OWN_NAMES = frozenset({"core", "who", "request", "query", "body", "upload", "files"})
+_OWN_NAMES = frozenset({"core", "who", "request", "query", "body", "upload", "files", "chunks"})
+
+
+class Stream(NamedTuple):
+    """What a stream of server-sent events carries, for the document: the type of the `data` of each
+    named event, and under "" of those without a name, which have an id. `frame` names their
+    union."""
+
+    frame: str
+    data: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +60,8 @@ class Route:
     """The entry that it leaves in the audit log when it was done."""
     media: str = "application/json"
     """What a response of the handler's own holds; more than one with commas between."""
+    stream: Stream | None = None
+    """What it carries, where it is one."""
     refusal: str = ""
     """The media type of a 401 or 429 that is not JSON: a page for people."""
     of_yeaft: bool = False
@@ -105,8 +117,9 @@ class Routes:
         media: str = "application/json",
         refusal: str = "",
         scope: Scope = "read",
+        stream: Stream | None = None,
     ) -> Callable[[H], H]:
-        served = {"is_open": is_open, "media": media, "refusal": refusal}
+        served = {"is_open": is_open, "media": media, "refusal": refusal, "stream": stream}
         return self._add("GET", path, status, scope=scope, **served)
 
     def post(
@@ -210,6 +223,8 @@ def bind(route: Route, core: Core) -> Callable[[web.Request], Awaitable[web.Stre
             given["upload"] = await inputs.read_upload(request)
         if "files" in route.takes:
             given["files"] = await inputs.read_files(request)
+        if "chunks" in route.takes:
+            given["chunks"] = inputs.read_chunks(request)
         try:
             result = await route.handler(**{name: given[name] for name in route.takes})
         except NotFound as error:

@@ -19,6 +19,7 @@ from trunkline.control.api.http_log import HttpLog
 from trunkline.control.api.responses import handle_errors
 from trunkline.control.api.routes import ALL
 from trunkline.control.api.routes.sessions import TAKE_BACK
+from trunkline.control.api.site import Site
 from trunkline.control.core import Core
 from trunkline.control.door.door import TakeBack
 from trunkline.control.door.origin import check_host, check_origin, cors_headers, preflight_headers
@@ -31,7 +32,7 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 ROUTES: list[Route] = [*ALL, *operator.routes.items]
 
 # A link that is fetched ahead by a mail or chat program with HEAD must not be used up by it.
-_NO_HEAD = frozenset({"/login", "/api/v1/sessions/{session_id}/stream"})
+_NO_HEAD = frozenset({"/login", "/api/v1/stream", "/api/v1/sessions/{session_id}/stream"})
 
 
 @cache
@@ -40,12 +41,14 @@ def _documents() -> tuple[Json, Json]:
     return openapi.describe(ROUTES), asyncapi.describe()
 
 
-def build_app(core: Core, take_back: TakeBack) -> web.Application:
+def build_app(core: Core, take_back: TakeBack, site: Site | None = None) -> web.Application:
     """The application. `core` may still be starting: nothing of it is used before a request.
-    `take_back`: takes a connection that asks HTTP for what is not HTTP's."""
-    gate = _gate(core, take_back)
+    `take_back`: takes a connection that asks HTTP for what is not HTTP's. `site`: another page."""
+    site = site or Site()
+    gate = _gate(core, take_back, site)
     app = web.Application(middlewares=[gate], client_max_size=limits.UPLOAD_BYTES_MAX)
     app[TAKE_BACK] = take_back
+    app[operator.SITE] = site
     app[operator.OPENAPI], app[operator.ASYNCAPI] = _documents()
     for route in ROUTES:
         if route.method == "GET":
@@ -55,7 +58,7 @@ def build_app(core: Core, take_back: TakeBack) -> web.Application:
     return app
 
 
-def _gate(core: Core, take_back: TakeBack) -> Middleware:
+def _gate(core: Core, take_back: TakeBack, site: Site) -> Middleware:
     async def check(request: web.Request, handler: _Handler) -> web.StreamResponse:
         settings = core.settings
         if len(request.headers.getall("Host", ())) > 1:
@@ -67,6 +70,10 @@ def _gate(core: Core, take_back: TakeBack) -> Middleware:
             return await take_back(request)  # over a connection that served HTTP before
         if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
             return web.Response(status=204, headers=preflight_headers(origin, settings))
+        if isinstance(request.match_info.http_exception, web.HTTPNotFound):
+            shown = await site.elsewhere(request)
+            if shown is not None:
+                return shown
         response = await handle_errors(request, handler)
         if request.match_info.http_exception is not None:
             _note_unknown(core, request)

@@ -6,15 +6,17 @@ wrong. What passes here can be stored in both databases and written out as JSON 
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import cache
 from typing import TypeVar
 
 import msgspec
+import msgspec.inspect
 from aiohttp import BodyPartReader, web
 from aiohttp.http import HttpProcessingError
 
 from trunkline import limits, names
 from trunkline.control.api.known_fields import check_fields
-from trunkline.control.checked_json import check_text, decode
+from trunkline.control.checked_json import check_text, decode, explained
 from trunkline.control.errors import InvalidRequest, TooLarge
 from trunkline.control.services import uploads
 from trunkline.control.services.uploads import Upload
@@ -43,17 +45,34 @@ def check_query(request: web.Request, kind: type[msgspec.Struct] | None) -> None
 
 
 def read_query(request: web.Request, kind: type[S]) -> S:
-    """Known names are checked, others ignored; of a repeated name the first counts."""
-    given: dict[str, str] = {}
+    """Known names are checked, others ignored; of a repeated name the first counts, unless it
+    is a list."""
+    given: dict[str, str | list[str]] = {}
+    lists = _lists_of(kind)
     for name in kind.__struct_fields__:
-        value = request.query.get(name)
-        if value is not None:
+        values = request.query.getall(name, [])
+        for value in values:
             check_text(value, f"$.{name}")
-            given[name] = value
+        if values:
+            given[name] = values if name in lists else values[0]
     try:
         return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise InvalidRequest(f"query: {error}") from error
+        raise InvalidRequest(f"query: {explained(error, kind)}") from error
+
+
+@cache
+def _lists_of(kind: type[msgspec.Struct]) -> frozenset[str]:
+    known = msgspec.inspect.type_info(kind)
+    assert isinstance(known, msgspec.inspect.StructType)
+    found = set()
+    for one in known.fields:
+        within = one.type
+        while isinstance(within, msgspec.inspect.Metadata):  # a description, and the like
+            within = within.type
+        if isinstance(within, msgspec.inspect.ListType):
+            found.add(one.name)
+    return frozenset(found)
 
 
 async def read_body(
@@ -78,6 +97,22 @@ async def read_upload(request: web.Request) -> bytes:
     if not content:
         raise InvalidRequest("the upload is empty")
     return content
+
+
+async def read_chunks(request: web.Request) -> AsyncIterator[bytes]:
+    """A body of any size, as it comes: whoever takes it bounds it."""
+    chunks = request.content.iter_chunked(_CHUNK_BYTES)
+    try:
+        while True:
+            async with asyncio.timeout(_BODY_TIMEOUT_S):
+                chunk = await anext(chunks, b"")
+            if not chunk:
+                return
+            yield chunk
+    except TimeoutError as error:
+        raise web.HTTPRequestTimeout from error
+    except (web.RequestPayloadError, HttpProcessingError) as error:
+        raise InvalidRequest("the body's encoding is broken") from error
 
 
 async def read_files(request: web.Request) -> list[Upload]:

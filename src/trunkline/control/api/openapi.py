@@ -11,8 +11,10 @@ from aiohttp import web
 
 from trunkline import __version__
 from trunkline.control.access.cookies import SECURE
-from trunkline.control.api.framework import Route
+from trunkline.control.api import event_schema
+from trunkline.control.api.framework import Route, Stream
 from trunkline.control.api.responses import ErrorAnswer, PlainError
+from trunkline.wire.event_types import EVENTS
 
 Json = dict[str, Any]
 
@@ -27,12 +29,47 @@ _REASONS = {
     303: "Look there",
 }
 
+_TAGS = {
+    "me": "Who you are, and the end of this login.",
+    "orgs": "Organisations: what their people have, others do not see.",
+    "users": "People, their roles, and how they log in.",
+    "tokens": "Bearer tokens of programs and browsers.",
+    "credentials": "Keys of model providers, kept encrypted.",
+    "machines": "Where sessions run: execution planes, devices, Yeaft agents.",
+    "agents": "Prompts, models and tools under a name.",
+    "models": "The models that sessions can use here.",
+    "groups": "Persons, and groups of them that answer together.",
+    "sessions": "Conversations: messages, their log, what was done in them.",
+    "retention": "How long and how much of sessions' logs is kept.",
+    "streams": "One stream of server-sent events for everything that a user may see.",
+    "debug": "A session's events in the form of every protocol.",
+    "approvals": "Questions of agents to people.",
+    "rules": "What is allowed, asked about and refused without a question.",
+    "push": "Notifications to browsers.",
+    "uploads": "Files for the next message.",
+    "skills": "Guides and files that agents learn from.",
+    "evolutions": "What agents propose to change in skills.",
+    "memories": "What is remembered beyond a session.",
+    "mcp-servers": "Servers of tools that sessions connect to.",
+    "lookup": "Records by their name, or the beginning of an id.",
+    "usage": "Tokens and money.",
+    "quotas": "How much a user may have, and has.",
+    "audit": "Who did what, in a chain that cannot be changed unseen.",
+    "server": "The state of this server, and its first steps.",
+    "yeaft": "What Yeaft's own page asks for over HTTP.",
+    "operator": "For whoever runs the server, and for browsers.",
+}
+
 
 def describe(routes: Sequence[Route]) -> Json:
     """The whole document."""
     kinds = _kinds(routes)
     refs, schemas = msgspec.json.schema_components(kinds, ref_template=_REF)
     ref_of = {id(kind): ref for kind, ref in zip(kinds, refs, strict=True)}
+    _require_what_is_always_there(routes, schemas)
+    schemas[event_schema.NAME] = event_schema.union([ref_of[id(event)] for event in EVENTS])
+    for stream in (route.stream for route in routes if route.stream is not None):
+        schemas[stream.frame] = _frame(stream, ref_of)
     paths: dict[str, Json] = {}
     for route in routes:
         operation = _operation(route, ref_of, schemas)
@@ -51,7 +88,10 @@ def describe(routes: Sequence[Route]) -> Json:
         },
         "servers": [{"url": "/"}],
         "security": [{"bearer": []}, {"cookie": []}],
-        "tags": [{"name": tag} for tag in dict.fromkeys(route.tag for route in routes)],
+        "tags": [
+            {"name": tag, "description": _TAGS.get(tag, tag)}
+            for tag in dict.fromkeys(route.tag for route in routes)
+        ],
         "paths": paths,
         "components": {
             "schemas": schemas,
@@ -71,13 +111,50 @@ def describe(routes: Sequence[Route]) -> Json:
 
 
 def _kinds(routes: Sequence[Route]) -> list[Any]:
+    return [*_taken(routes), *_returned(routes), *EVENTS]
+
+
+def _taken(routes: Sequence[Route]) -> list[Any]:
+    wanted = [kind for route in routes for kind in (route.query, route.body)]
+    return [kind for kind in wanted if kind is not None]
+
+
+def _returned(routes: Sequence[Route]) -> list[Any]:
     kinds: list[Any] = [ErrorAnswer, PlainError]
     for route in routes:
-        wanted = [route.query, route.body]
         if _returns_json(route):
-            wanted.append(route.returns)
-        kinds.extend(kind for kind in wanted if kind is not None)
+            kinds.append(route.returns)
+        if route.stream is not None:
+            kinds.extend(route.stream.data.values())
     return kinds
+
+
+def _require_what_is_always_there(routes: Sequence[Route], schemas: dict[str, Json]) -> None:
+    """A field with a default may be left out of what is sent here; in what is sent from here it
+    stands, and a typed client need not ask. Fields that are really left out have no default."""
+    taken = msgspec.json.schema_components(_taken(routes), ref_template=_REF)[1]
+    for name in msgspec.json.schema_components(_returned(routes), ref_template=_REF)[1]:
+        schema = schemas[name]
+        if name in taken or "properties" not in schema:
+            continue
+        required = schema.get("required", [])
+        schema["required"] = [
+            field
+            for field, value in schema["properties"].items()
+            if field in required or "default" in value
+        ]
+        for value in schema["properties"].values():
+            value.pop("default", None)
+
+
+def _frame(stream: Stream, ref_of: dict[int, Json]) -> Json:
+    frames = []
+    for name, kind in stream.data.items():
+        own: Json = {"event": {"const": name}} if name else {"id": {"type": "string"}}
+        properties = {**own, "data": ref_of[id(kind)]}
+        frames.append({"type": "object", "properties": properties, "required": list(properties)})
+    about = "One event of the stream; its `data` is one line of JSON."
+    return {"description": about, "oneOf": frames}
 
 
 def _returns_json(route: Route) -> bool:
@@ -106,6 +183,9 @@ def _operation(route: Route, ref_of: dict[int, Json], schemas: dict[str, Json]) 
         operation["requestBody"] = _upload()
     if "files" in route.takes:
         operation["requestBody"] = _files()
+    if "chunks" in route.takes:
+        lines = {"application/x-ndjson": {"schema": {"type": "string", "format": "binary"}}}
+        operation["requestBody"] = {"required": True, "content": lines}
     wanted = [route.scope]
     operation["security"] = [] if route.is_open else [{"bearer": wanted}, {"cookie": wanted}]
     return operation
@@ -113,7 +193,13 @@ def _operation(route: Route, ref_of: dict[int, Json], schemas: dict[str, Json]) 
 
 def _parameters(route: Route, schemas: dict[str, Json]) -> list[Json]:
     parameters: list[Json] = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string"},
+            "description": _of_path(name),
+        }
         for name in route.path_params
     ]
     if route.query is None:
@@ -131,6 +217,11 @@ def _parameters(route: Route, schemas: dict[str, Json]) -> list[Json]:
             parameter["description"] = description
         parameters.append(parameter)
     return parameters
+
+
+def _of_path(name: str) -> str:
+    thing = name.removesuffix("_id").replace("_", " ")
+    return f"The id of the {thing}." if name.endswith("_id") else f"The {thing}."
 
 
 def _without_null(schema: Json) -> Json:
@@ -155,14 +246,17 @@ def _responses(route: Route, ref_of: dict[int, Json]) -> Json:
     good: Json = {"description": _REASONS.get(route.status, "Done")}
     if _returns_json(route):
         good["content"] = {"application/json": {"schema": ref_of[id(route.returns)]}}
-    elif route.returns is not type(None) and route.status < 300:
+    elif route.stream is not None:
+        frame = {"$ref": _REF.format(name=route.stream.frame)}
+        good["content"] = {route.media: {"schema": frame}}
+    elif route.returns is not type(None) and route.status < 300 and route.status != 204:
         good["content"] = _text(route.media)
     failures = {
         "400": route.is_ours or bool(route.query or route.body or route.path_params),
         "401": not route.is_open,
         "403": True,
         "404": bool(route.path_params),
-        "413": route.body is not None or bool(route.takes & {"upload", "files"}),
+        "413": route.body is not None or bool(route.takes & {"upload", "files", "chunks"}),
         "default": True,
     }
     responses = {str(route.status): good}

@@ -17,12 +17,20 @@ from trunkline.control.access.cookies import drop_old_cookie, old_cookie_of, set
 from trunkline.control.api import pages
 from trunkline.control.api.framework import Routes, identify
 from trunkline.control.api.responses import page_response
+from trunkline.control.api.site import Site
 from trunkline.control.core import Core
 from trunkline.control.door.callers import address_of, counted_as, is_forwarded, is_in
 from trunkline.control.door.origin import is_local_name
-from trunkline.control.errors import Forbidden, LimitReached, Unauthorized, Unavailable
+from trunkline.control.errors import (
+    Forbidden,
+    LimitReached,
+    TrunklineError,
+    Unauthorized,
+    Unavailable,
+)
 from trunkline.control.presence import NONCE_CHARS_MAX, NONCE_CHARS_MIN
 from trunkline.control.settings import networks_of
+from trunkline.control.store import causes
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
@@ -36,7 +44,7 @@ class Health(msgspec.Struct, kw_only=True):
 
 
 class LoginQuery(msgspec.Struct, kw_only=True):
-    code: str = ""
+    code: Annotated[str, Meta(description="Of the login link.")] = ""
 
 
 class Challenge(msgspec.Struct, kw_only=True):
@@ -69,14 +77,16 @@ async def check_ready(core: Core) -> Health:
 
 async def problem_of(core: Core) -> str | None:
     """Why requests cannot be served now."""
-    if core.log.is_stalled:
-        return "the session log cannot be written"
+    if core.log.stalled is not None:
+        return f"the session log cannot be written: {core.log.stalled}"
+    if core.storage.cause is not None:
+        return f"records cannot be written: {core.storage.cause}"
     try:
         async with asyncio.timeout(_READY_TIMEOUT_S):
             await core.store.ping()
-    except (SQLAlchemyError, OSError, TimeoutError) as error:
+    except (SQLAlchemyError, OSError, TimeoutError, TrunklineError) as error:
         _log.error("not ready", error=repr(error))
-        return "the database does not answer"
+        return f"the database does not answer: {causes.cause_of(error) or causes.FAILED}"
     return None
 
 
@@ -147,8 +157,8 @@ def _refuse_link(core: Core, request: web.Request, error: Unauthorized) -> web.R
 
 @routes.get("/", is_open=True, media="text/html")
 async def get_home(request: web.Request) -> web.Response:
-    """Show the page."""
-    return page_response(pages.page("home", request.headers))
+    """Show the page. It is at every address that nothing else is at, too."""
+    return await request.app[SITE].index(request)
 
 
 @routes.get("/docs", is_open=True, media="text/html")
@@ -175,6 +185,7 @@ async def get_asyncapi(request: web.Request) -> dict[str, Any]:
     return request.app[ASYNCAPI]
 
 
+SITE = web.AppKey("site", Site)
 OPENAPI = web.AppKey("openapi", dict[str, Any])
 ASYNCAPI = web.AppKey("asyncapi", dict[str, Any])
 

@@ -3,15 +3,18 @@
 An unexpected error is logged here with its route; its details never leave the process.
 """
 
+import sqlite3
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
 import structlog
 from aiohttp import web
+from msgspec import UNSET, UnsetType
 from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
 
 from trunkline.control.errors import Conflict, TrunklineError, Unavailable
+from trunkline.control.store import causes
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 _encode = msgspec.json.Encoder().encode
@@ -23,6 +26,8 @@ _CODES = {
     408: "TIMEOUT",
     413: "TOO_LARGE",
 }
+_OF_DISKS = (OSError, sqlite3.Error)
+"""What a file or the log's own database raises; the records' says itself what is wrong."""
 _SAFE = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 _JSON_HEADERS = _SAFE | {"Cache-Control": "no-store"}
 PAGE_HEADERS = _SAFE | {
@@ -36,10 +41,12 @@ PAGE_HEADERS = _SAFE | {
 
 
 class ErrorBody(msgspec.Struct):
-    """`code` is stable and meant for programs, `message` for people."""
+    """`code` is stable and meant for programs, `message` for people. `details`: of some codes, what
+    the message says, for programs."""
 
     code: str
     message: str
+    details: dict[str, str | int] | UnsetType = UNSET
 
 
 class ErrorAnswer(msgspec.Struct):
@@ -69,7 +76,7 @@ def page_response(html: str, status: int = 200) -> web.Response:
 
 
 def error_response(error: TrunklineError) -> web.Response:
-    response = _error(error.status, error.code, error.message)
+    response = _error(error.status, error.code, error.message, error.details)
     if error.status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
     return response
@@ -80,8 +87,11 @@ def plain_error(error: TrunklineError) -> web.Response:
     return json_response(PlainError(error=_readable(error.message)), error.status)
 
 
-def _error(status: int, code: str, message: str) -> web.Response:
-    return json_response(ErrorAnswer(ErrorBody(code, _readable(message))), status)
+def _error(
+    status: int, code: str, message: str, details: dict[str, str | int] | None = None
+) -> web.Response:
+    body = ErrorBody(code, _readable(message), UNSET if details is None else details)
+    return json_response(ErrorAnswer(body), status)
 
 
 def _readable(message: str) -> str:
@@ -108,8 +118,10 @@ async def handle_errors(
         return error_response(Unavailable("the database does not answer"))
     except ConnectionError:
         raise  # the caller has gone; nobody is left to respond to
-    except Exception:
+    except Exception as error:
         _log.exception("request crashed", route=_route(request))
+        if isinstance(error, _OF_DISKS) and (cause := causes.cause_of(error)) is not None:
+            return error_response(causes.refusal(cause))
         return error_response(TrunklineError("something went wrong here; the log says what"))
 
 

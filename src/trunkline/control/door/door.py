@@ -103,7 +103,7 @@ class Visitor(asyncio.Protocol):
         self._http = http
         self._bytes = b""
         self._transport: asyncio.Transport
-        self._deadline: asyncio.TimerHandle
+        self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -132,6 +132,7 @@ class Visitor(asyncio.Protocol):
             self._enter(head)
 
     def _enter(self, head: Head) -> None:
+        self._bytes = b""  # a transport holds on to its first protocol
         try:
             self._door.connections.arrived(self._transport, head.headers)
         except LimitReached as error:
@@ -140,13 +141,13 @@ class Visitor(asyncio.Protocol):
         if self._door.has_edge(head):
             self._door.admit(self._transport, head)
         else:
-            self._serve_http()
+            self._serve_http(head.raw)
 
-    def _serve_http(self) -> None:
+    def _serve_http(self, arrived: bytes) -> None:
         protocol = self._http()
         self._transport.set_protocol(protocol)
         protocol.connection_made(self._transport)
-        protocol.data_received(self._bytes)
+        protocol.data_received(arrived)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._leave()
@@ -156,7 +157,9 @@ class Visitor(asyncio.Protocol):
         self._transport.abort()
 
     def _leave(self) -> None:
-        self._deadline.cancel()
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = None
         self._door.waiting.discard(self)
 
 
@@ -168,6 +171,7 @@ _REASONS = {
     429: "Too Many Requests",
     431: "Request Header Fields Too Large",
     503: "Service Unavailable",
+    507: "Insufficient Storage",
 }
 
 

@@ -5,7 +5,7 @@ apart by its query. What a secret is worth is for `Auth` to say.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote
 
 from multidict import CIMultiDict
@@ -23,7 +23,7 @@ YEAFT_WEB = "/ws/yeaft?type=web"
 AGP = "/ws/agp"
 
 _END = b"\r\n\r\n"
-_QUERY_FIELDS_MAX = 50
+_QUERY_FIELDS_MAX = 60  # a stream may name 50 sessions
 _UNSEEN = frozenset("\r\n\0")
 
 
@@ -38,6 +38,8 @@ class Head:
     raw: bytes
     """All bytes read so far: the head, and perhaps what follows it."""
     size: int
+    fields: list[tuple[str, str]] = field(default_factory=list)
+    """The query as it came, with names that are there more than once."""
 
     @property
     def is_websocket(self) -> bool:
@@ -68,7 +70,7 @@ def parse_head(raw: bytes) -> Head | None:
         fields = parse_qsl(query, keep_blank_values=True, max_num_fields=_QUERY_FIELDS_MAX)
     except ValueError as error:
         raise Malformed("too many query fields") from error
-    return Head(parts[0], unquote(path), dict(fields), headers, raw, end + len(_END))
+    return Head(parts[0], unquote(path), dict(fields), headers, raw, end + len(_END), fields)
 
 
 def wire_of(path: str, query: Mapping[str, str]) -> str:

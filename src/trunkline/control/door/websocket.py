@@ -27,7 +27,7 @@ from trunkline.control.door.head import Head
 
 _log = structlog.get_logger(__name__)
 _logger = logging.getLogger("picows")
-_READ_BUFFER_BYTES = 4096  # grows with the frames; an idle line keeps this
+_READ_BUFFER_BYTES = 2048  # grows with the frames; an idle line keeps this
 
 
 class _Buffered(Protocol):
@@ -75,6 +75,9 @@ def adopt(
     view = memoryview(head.raw)
     while view and transport.get_protocol() is protocol:  # it is replaced when it refused
         view = _feed(cast(_Buffered, protocol), view)
+    for kept in (protocol.transport.request, protocol.transport.response):
+        if kept is not None:
+            kept.headers.clear()  # picows holds on to both; nobody asks again
 
 
 def _upgrade(

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from trunkline.control.errors import LimitReached
 from trunkline.control.log.feeds import Feeds, Message, Translate
-from trunkline.control.log.log import SessionLog
+from trunkline.control.log.session_log import SessionLog
 
 
 class Connection(Protocol):

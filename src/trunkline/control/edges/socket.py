@@ -14,6 +14,7 @@ from picows import WSFrame, WSListener, WSMsgType, WSTransport
 
 from trunkline.control.clock import Seconds
 from trunkline.control.door.websocket import Graceful, send_close
+from trunkline.control.machines.tap import Tap
 from trunkline.wire.errors import CloseLine
 from trunkline.wire.frames import (
     INVALID_TEXT,
@@ -35,6 +36,20 @@ _NO_CODE = 1005
 class Socket(WSListener):
     """One connection."""
 
+    __slots__ = (
+        "_assembler",
+        "_bytes_max",
+        "_drained",
+        "_is_known",
+        "_is_plain",
+        "_now",
+        "_rate",
+        "_texts",
+        "_transport",
+        "_unsent_max",
+        "is_open",
+        "last_seen",
+    )
     internal_error = 1011
     """What it is closed with when a message could not be handled."""
 
@@ -80,6 +95,10 @@ class Socket(WSListener):
                 self.take(text)
             except Exception as error:
                 self.failed(error)
+
+    def tapped(self) -> Tap | None:
+        """Where its messages are kept word for word, if anybody looks at them."""
+        return None
 
     def ended_by_peer(self, code: int) -> None:
         """The peer says goodbye, with that close code; 1005: with none."""
@@ -175,7 +194,17 @@ class Socket(WSListener):
         self.last_seen = self._now()
         if self._texts:
             texts, self._texts = self._texts, []
-            self.take_all(texts)
+            if (tap := self.tapped()) is None:
+                self.take_all(texts)
+            else:
+                self._take_by_tap(tap, texts)
+
+    def _take_by_tap(self, tap: Tap, texts: list[str]) -> None:
+        """One after the other, so that it is known what became of each."""
+        for text in texts:
+            if not self.is_open:
+                return  # what one of them has ended does not go on with the next
+            tap.take(self.take_all, text)
 
     def failed(self, error: Exception) -> None:
         match error:
@@ -205,7 +234,10 @@ class Socket(WSListener):
             self._is_plain = self._is_known and self._assembler.idle
             if whole is not None:
                 check_text(whole)
-                self.take(whole.decode())
+                if (tap := self.tapped()) is None:
+                    self.take(whole.decode())
+                else:
+                    self._take_by_tap(tap, [whole.decode()])
 
     def _end(self) -> None:
         if not self.is_open:

@@ -67,6 +67,7 @@ class Asking:
                 metadata=metadata,
                 client_message_id=round_.key(ask),
             ),
+            is_part=True,
         )
         seat.record.heard_id = position
         await self._parts.seats.told(seat.record)

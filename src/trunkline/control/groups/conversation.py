@@ -21,7 +21,7 @@ from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.records import Group
 from trunkline.control.groups.round import Ask, Guard, Round
 from trunkline.control.groups.seat import Seat
-from trunkline.control.log.log import SessionLog
+from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
 from trunkline.wire.commands import Answer, Cancel, Say

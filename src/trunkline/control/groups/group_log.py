@@ -13,7 +13,8 @@ from trunkline.control.groups.listener import Listener
 from trunkline.control.groups.mentions import USER
 from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.round import Ask, Round
-from trunkline.control.log.log import Log, SessionLog
+from trunkline.control.log.log import Log
+from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.wire.events import text_of
 
@@ -72,15 +73,13 @@ async def read_again(log: Log, session: SessionLog, round_: Round, events_max: i
 
 async def _begin_of(log: Log, session: SessionLog, turn_id: str, events_max: int) -> int:
     """Where the turn's message stands: from the newest page back to the one that has it."""
-    last = upto = session.last_id
-    while upto > 0:
-        after = max(0, upto - limits.EVENTS_PAGE_MAX)
-        async for page in log.pages(session, after, upto):
-            for event_id, line in page:
-                if turn_id in line and '"user_message"' in line and _opens(turn_id, line):
-                    return event_id
-        upto = after
-        if last - upto > events_max:
+    last, count = session.last_id, 0
+    async for page in log.back(session, last):
+        for event_id, line in page:
+            if turn_id in line and '"user_message"' in line and _opens(turn_id, line):
+                return event_id
+        count += len(page)
+        if count > events_max:
             raise Unavailable("this turn is too long to be found again after a restart")
     return last  # a crash came before the message was logged: nothing has been done for it
 
@@ -108,7 +107,7 @@ class Transcript(Listener):
         self._said: deque[Said] = deque(maxlen=_CONTEXT_SAID_MAX)
 
     async def follow(self, log: Log, session: SessionLog) -> None:
-        await self.listen(log, session, max(0, session.last_id - _CONTEXT_EVENTS_MAX))
+        await self.listen(log, session, await log.place_before(session, _CONTEXT_EVENTS_MAX))
 
     def hear(self, event_id: int, line: str) -> None:
         # Most of a log is pieces of answers, which come again whole.

@@ -1,7 +1,9 @@
 """Hears a session's log from any place on: a person's own, or the group's."""
 
 from trunkline import limits
-from trunkline.control.log.log import Batch, Log, SessionLog
+from trunkline.control.log.log import Log
+from trunkline.control.log.reading import until
+from trunkline.control.log.session_log import Batch, SessionLog
 
 
 class Listener:
@@ -17,12 +19,12 @@ class Listener:
     async def listen(self, log: Log, session: SessionLog, position: int) -> None:
         """Reads what came after that event, then goes on live."""
         self.position = position
-        while self.position < session.last_id:
-            found = await log.read(session, self.position, limits.EVENTS_PAGE_MAX)
+        while self.position < (upto := session.last_id):
+            found = until(await log.read(session, self.position, limits.EVENTS_PAGE_MAX), upto)
             for event_id, line in found:
                 self._hear(event_id, line)
             if not found:
-                self.position = session.last_id
+                self.position = upto  # it is in a gap, or the session was deleted meanwhile
         session.attach(self)
 
     def deliver(self, batch: Batch) -> None:

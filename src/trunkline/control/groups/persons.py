@@ -44,8 +44,8 @@ class Person(msgspec.Struct, kw_only=True):
     prompt: str
     model: str | None
     machine_id: str | None
-    runtime_type: str | None
-    confirm: str
+    runtime_type: RuntimeType | None
+    confirm: Confirm
     created_at: int
 
 

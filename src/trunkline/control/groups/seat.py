@@ -19,7 +19,8 @@ from trunkline.control.errors import NotFound
 from trunkline.control.groups.copying import Json, object_of
 from trunkline.control.groups.listener import Listener
 from trunkline.control.groups.round import Ask, Round
-from trunkline.control.log.log import Log, SessionLog
+from trunkline.control.log.log import Log
+from trunkline.control.log.session_log import SessionLog
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 

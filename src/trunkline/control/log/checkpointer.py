@@ -18,6 +18,7 @@ _log = structlog.get_logger(__name__)
 
 _DUE_PAGES = 4_096  # 16 MiB, of which much is the same pages again
 _PAGES_MAX = 16_384  # 64 MiB
+_PAGES_MIN = 32  # however little room there is
 _NICENESS = 10
 _PAGE_BYTES = 4096
 _PAGES_PER_ROW = 3  # its leaf, and its share of those that are split; a large body has its own
@@ -51,18 +52,43 @@ class Checkpointer:
         self._rows += rows
         self._bytes += size_bytes
         since = self._rows * _PAGES_PER_ROW + self._bytes // _PAGE_BYTES
-        if self._pages + since > self._pages_max:
+        if since < min(_PAGES_MIN, self._due_pages):
+            return
+        room = self._room()
+        if self._pages + since > min(self._pages_max, room):
             # While commits never pause, SQLite cannot start its log anew beside them.
             if self._moving is not None and not self._moving.cancel():
                 wait([self._moving])
             self._pages = self._rows = self._bytes = 0
             _tried(writer)
-        elif since >= self._due_pages and (self._moving is None or self._moving.done()):
+        elif since >= min(self._due_pages, room // 2) and not self._is_moving:
             self._rows = self._bytes = 0
             self._moving = self._thread.submit(self._run)
 
+    @property
+    def _is_moving(self) -> bool:
+        return self._moving is not None and not self._moving.done()
+
+    def _room(self) -> int:
+        """How many pages the log may have, for the disk's sake: what is moved out of it needs its
+        place in the database first, and a log that has taken all there is cannot be moved."""
+        try:
+            disk = os.statvfs(self._path.parent)
+        except OSError:
+            return self._pages_max
+        return max(2 * _PAGES_MIN, disk.f_bavail * disk.f_frsize // _PAGE_BYTES // 2)
+
+    def make_room(self, writer: sqlite3.Connection) -> None:
+        """The disk is full, on the writer's thread: what is moved now leaves its place to what
+        comes. A log that is not due yet would never be moved, while nothing can be committed."""
+        self._pages = _tried(writer)
+
     def _run(self) -> None:
-        connection = sqlite3.connect(self._path, isolation_level=None)
+        try:
+            connection = sqlite3.connect(self._path, isolation_level=None)
+        except sqlite3.Error:
+            _log.exception("the write-ahead log cannot be opened; it grows until it can")
+            return
         self._pages = _tried(connection)
         connection.close()
 
@@ -80,7 +106,8 @@ def _tried(connection: sqlite3.Connection) -> int:
     """Moves what can be moved without waiting; returns the pages that the log has."""
     try:
         _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    except sqlite3.Error:
-        _log.exception("the write-ahead log could not be moved; it grows until it can")
+    except sqlite3.Error as error:
+        why = str(error)
+        _log.error("the write-ahead log could not be moved; it grows until it can", error=why)
         return 0
     return int(pages)

@@ -11,7 +11,9 @@ from typing import Protocol
 import msgspec
 
 from trunkline import limits
-from trunkline.control.log.log import Batch, Log, SessionLog
+from trunkline.control.log.log import Log
+from trunkline.control.log.reading import until
+from trunkline.control.log.session_log import Batch, SessionLog
 
 _FEED_STEP_BYTES = 64 * 1024  # that are translated before everybody else has a turn
 _FEED_PRIME_EVENTS_MAX = 20_000  # of the turn under way, for a translation that begins in it
@@ -91,7 +93,8 @@ class Feeds:
 
         `begins` is shown a translation that has come to the position, before anything is sent; with
         `partly` (the follower has some messages of the next event) behind that event."""
-        at = log.last_id if position is None else min(max(0, position), log.last_id)
+        at = log.last_id if position is None else position
+        at = min(max(log.first_id - 1, at), log.last_id)
         feed = self._feeds.get(log.session_id)
         if feed is None or at < log.last_id:
             translate = self._make(log.session_id)
@@ -113,6 +116,18 @@ class Feeds:
         """Of a session that is followed live."""
         feed = self._feeds.get(session_id)
         return None if feed is None else feed.translate
+
+    async def translated(
+        self, log: SessionLog, events: list[tuple[int, str]]
+    ) -> dict[int, list[Message]]:
+        """What a follower is sent of these consecutive events, by their ids."""
+        translate = self._make(log.session_id)
+        found: dict[int, list[Message]] = {}
+        if events:
+            await self._prime(translate, log, events[0][0] - 1)
+        for message in await _translated(translate, events):
+            found.setdefault(message.event_id, []).append(message)
+        return found
 
     def leave(self, session_id: str, follower: Follower) -> None:
         feed = self._feeds.get(session_id)
@@ -137,17 +152,16 @@ class Feeds:
 
     async def _turn_start(self, log: SessionLog, position: int) -> int:
         """A place before the start of the turn, as far as that is looked for."""
-        start, size, is_found = position, 0, False
-        while (
-            not is_found
-            and start > 0
-            and position - start < _FEED_PRIME_EVENTS_MAX
-            and size < self._prime_bytes_max
-        ):
-            upto, start = start, max(0, start - limits.RING_EVENTS)
-            async for page in self._log.pages(log, start, upto):
-                size += sum(len(line) for _, line in page)
-                is_found = is_found or any(_TURN_START in line for _, line in page)
+        start, count, size = position, 0, 0
+        async for page in self._log.back(log, position, limits.RING_EVENTS):
+            start, count = page[0][0] - 1, count + len(page)
+            size += sum(len(line) for _, line in page)
+            if (
+                any(_TURN_START in line for _, line in page)
+                or count >= _FEED_PRIME_EVENTS_MAX
+                or size >= self._prime_bytes_max
+            ):
+                break
         return start
 
     async def _replay(
@@ -159,14 +173,18 @@ class Feeds:
         end: int = limits.JSON_INT_MAX,
     ) -> int:
         """Up to that end, or all that there is. Returns how far it came."""
-        # The disk may have more than was delivered yet: that comes live.
-        while (missed := min(end, log.last_id) - position) > 0:
-            page = await self._log.read(log, position, min(missed, limits.RING_EVENTS))
-            if not page:
-                break  # the session was deleted meanwhile
-            position = page[-1][0]
-            follower.take(log.session_id, await _translated(translate, page))
-            await follower.room()
+        log.reads += 1
+        try:
+            # The disk may have more than was delivered yet: that comes live.
+            while (upto := min(end, log.last_id)) > position:
+                page = until(await self._log.read(log, position, limits.RING_EVENTS), upto)
+                # Without one there is a gap up to there, or the session was deleted meanwhile.
+                position = page[-1][0] if page else upto
+                if page:
+                    follower.take(log.session_id, await _translated(translate, page))
+                    await follower.room()
+        finally:
+            log.reads -= 1
         return position
 
 
@@ -174,14 +192,17 @@ async def _translated(translate: Translate, events: list[tuple[int, str]]) -> li
     """All their messages. However many there are, nobody else waits long."""
     messages: list[Message] = []
     step: list[str] = []
-    work = 0
+    work = first = 0
     for event_id, line in events:
+        if step and (work > _FEED_STEP_BYTES or event_id != first + len(step)):  # or: a gap
+            messages += translate(first, step)
+            if work > _FEED_STEP_BYTES:
+                await asyncio.sleep(0)
+            step, work = [], 0
+        if not step:
+            first = event_id
         step.append(line)
         work += _EVENT_WORK + len(line)
-        if work > _FEED_STEP_BYTES:
-            messages += translate(event_id - len(step) + 1, step)
-            step, work = [], 0
-            await asyncio.sleep(0)
     if step:
-        messages += translate(events[-1][0] - len(step) + 1, step)
+        messages += translate(first, step)
     return messages

@@ -18,7 +18,7 @@ from trunkline.control.machines.actions import (
 )
 from trunkline.control.machines.client_inputs import ClientInputs
 from trunkline.control.machines.hosted import Hosted, Place
-from trunkline.control.machines.telling import ENDED, SILENCE_S
+from trunkline.control.machines.telling import ENDED, NO_TURNS, SILENCE_S
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
 from trunkline.control.sessions.core import RESTARTED, SILENT, UNKNOWN, SessionCore
@@ -77,7 +77,7 @@ class MachineCore(ClientInputs):
         self.line_number += 1
         may_have_kept = traits.numbers and any(self.is_busy(one) for one in self.sessions)
         self.is_held = not is_fresh or may_have_kept
-        self._has_listed, self._kept = False, frozenset()
+        self._has_listed, self._kept = False, NO_TURNS
         self._resume_s = self._time.s + limits.RESUME_GRACE_S
         wait_s = _LISTS_LATE_S if traits.numbers else _LISTS_SOON_S
         self._learn_s = self._time.s + wait_s
@@ -322,6 +322,12 @@ class MachineCore(ClientInputs):
             self.end(self.state, code, "the machine was given up")
         if self.state in _AWAY and not self.is_expected:
             self.end("gone", "MACHINE_OFFLINE", "the machine did not come back")
+
+    def restored(self, code: str, why: str) -> None:
+        """The sessions are as they were at some earlier time: what became of their turns since is
+        not known, and nothing of it may be done twice."""
+        for one in list(self.sessions.values()):
+            one.session.end_all(why, code)
 
     def revive(self) -> None:
         """Its owner has given it new credentials: it may come after all."""

@@ -7,7 +7,7 @@ wanted. Cancelled, `run` stops the process first. Time comes in as `clock` (Unix
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import structlog
 
@@ -57,6 +57,15 @@ async def first(**waits: Awaitable[Any]) -> str:
     return name
 
 
+class _Life(NamedTuple):
+    """How a process fared."""
+
+    end: str
+    such_max: int
+    """How often in a row it may end like this before it counts as failed."""
+    is_stable: bool = False
+
+
 class Keeper:
     """One local VM. Its back-off starts over after a life that was online for a stable time."""
 
@@ -86,34 +95,34 @@ class Keeper:
         reason: str | None = None
         failures = 0
         while True:
-            came, stable = True, False
             try:
                 child = await self._launch(reason)
             except Unavailable as error:
-                came, reason = False, error.message
+                life = _Life(error.message, 0)
             else:
                 try:
-                    came, reason, stable = await self._live(child)
+                    life = await self._live(child)
                 finally:
                     await child.stop()
                 await self._clear_line()
-            failures = 1 if stable else failures + 1
-            await self._sleep(await self._pause_s(failures, reason, came=came))
+            reason = life.end
+            failures = 1 if life.is_stable else failures + 1
+            await self._sleep(await self._pause_s(failures, life))
 
-    async def _pause_s(self, failures: int, reason: str, *, came: bool) -> float:
+    async def _pause_s(self, failures: int, life: _Life) -> float:
         """How long to wait before the next start."""
-        if came and failures <= limits.VM_QUICK_FAILURES_MAX:
+        reason = life.end
+        if failures <= life.such_max:
             delay_s = _VM_RESTART_BACKOFF_S[min(failures, len(_VM_RESTART_BACKOFF_S)) - 1]
             _log.warning("vm died", machine=self._id, reason=reason, restart_in_s=delay_s)
             return delay_s
-        if came:
+        if life.such_max:
             reason = f"died {failures} times in a row; the last time it {reason}"
         minutes = VM_SLOW_RESTART_S / 60
         await self._failed(f"{reason} (it is started again every {minutes:g} minutes)")
         return VM_SLOW_RESTART_S
 
-    async def _live(self, child: Child) -> tuple[bool, str, bool]:
-        """One life: whether it came or died by itself, how it ended, whether it was stable."""
+    async def _live(self, child: Child) -> _Life:
         ended = child.ended
         came = await first(
             ended=ended(),
@@ -121,13 +130,14 @@ class Keeper:
             late=self._sleep(self._connect_timeout_s),
         )
         if came == "ended":
-            return True, await ended(), False
+            return _Life(await ended(), limits.VM_START_FAILURES_MAX)
         if came == "late":
-            return False, f"did not connect within {self._connect_timeout_s:g} s", False
+            return _Life(f"did not connect within {self._connect_timeout_s:g} s", 0)
         online_at = self._clock()
         _log.info("vm is up", machine=self._id, pid=child.pid)
         reason = await self._while_online(child)
-        return True, reason, self._clock() - online_at >= limits.VM_STABLE_S * 1000
+        is_stable = self._clock() - online_at >= limits.VM_STABLE_S * 1000
+        return _Life(reason, limits.VM_QUICK_FAILURES_MAX, is_stable)
 
     async def _while_online(self, child: Child) -> str:
         """Until the process ends, or lives on without its line for longer than is allowed."""

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from trunkline.control.log.log import SessionLog
+from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.runtimes import Runtimes
+from trunkline.control.machines.tap import Tap
 from trunkline.control.machines.traits import Traits
 from trunkline.wire.commands import Command
 
@@ -62,12 +63,16 @@ class Machine:
         self.health: dict[str, object] = {}
         self.runtimes: Runtimes = None
         """What it has said that it can run, also before this process's start."""
+        self.is_draining = False
+        """It is given no new sessions; those that it has stay."""
         self.detail: str | None = None
         """What its owner should look at."""
         self.acks: dict[str, int] = {}
         """What was committed and is not acknowledged yet."""
-        self.changed = asyncio.Event()
-        """Set and replaced at each change of the line."""
+        self.tap: Tap | None = None
+        """There while somebody wants to see every message of its line."""
+        self._changed: asyncio.Event | None = None
+        """There while somebody waits for a change of the line."""
         self._shell = shell
 
     @property
@@ -86,6 +91,17 @@ class Machine:
         acked, self.acks = self.acks, {}
         if self.line is not None and acked:
             self.line.acknowledge(acked)
+
+    async def change(self) -> None:
+        """Returns at the next change of its line, or of what it says of itself."""
+        if self._changed is None:
+            self._changed = asyncio.Event()
+        await self._changed.wait()
+
+    def has_changed(self) -> None:
+        changed, self._changed = self._changed, None
+        if changed is not None:
+            changed.set()
 
     @contextmanager
     def input(self) -> Iterator[MachineCore]:

@@ -1,6 +1,5 @@
 """The router: every machine's live side. Clients' edges find machines here, machines' edges attach
-their lines; what either does to a session is an input of the machine's core.
-"""
+their lines; what either does to a session is an input of the machine's core."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -12,11 +11,14 @@ import structlog
 from trunkline.control.clock import Clock
 from trunkline.control.errors import NotFound
 from trunkline.control.log import events
-from trunkline.control.log.log import Log, SessionLog
+from trunkline.control.log.log import Log
+from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.actions import Time
 from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.machine import Line, Machine
-from trunkline.control.machines.runtimes import Runtimes, runtimes_of
+from trunkline.control.machines.online import Online
+from trunkline.control.machines.recorded import KeptStates, MachineRow, Rows
+from trunkline.control.machines.runtimes import runtimes_of
 from trunkline.control.machines.shell import Shell
 from trunkline.control.machines.traits import KINDS
 from trunkline.control.sessions.core import SessionCore
@@ -34,45 +36,12 @@ REPLACED = 1008
 """The close code, on every wire, for a line that a newer one of the same machine replaced."""
 
 
-class MachineRow(msgspec.Struct, frozen=True):
-    """What is recorded of a machine that is not in memory."""
-
-    id: str
-    user_id: str
-    org_id: str
-    kind: str
-    state: str
-    last_seen_at: int | None
-    runtimes: Runtimes = None
-
-
 _REMOVED = MachineRow("", "", "", "vm", "terminated", None)
 """For the sessions whose machine was removed."""
 
 
-class Rows(Protocol):
-    """Where the records of machines are (`records/machines.py`)."""
-
-    async def get(self, machine_id: str) -> MachineRow:
-        """NotFound: there is no such machine."""
-
-    async def by_guid(self, guid: str) -> str | None: ...
-
-    async def save(
-        self,
-        machine_id: str,
-        state: str,
-        last_seen_ms: int,
-        capabilities: list[str] | None,
-        detail: str | None,
-        runtimes: Runtimes,
-    ) -> None:
-        """How it is; its capabilities, what its owner should look at and what it can run, if it is
-        online."""
-
-
 class Sessions(Protocol):
-    """Which sessions are whose (`sessions/records.py`)."""
+    """Which sessions are whose (`sessions/placement.py`)."""
 
     async def hosted_by(self, machine_id: str) -> list[str]: ...
 
@@ -93,8 +62,11 @@ class Machines:
         away_s: float,
         tasks: Tasks,
         tuning: Tuning = DEFAULT,
+        online: Online | None = None,
     ) -> None:
+        self._online = online or Online()
         self._rows = rows
+        self._kept = KeptStates(rows, tasks)
         self._log = log
         self._projection = projection
         self._sessions = sessions
@@ -161,7 +133,7 @@ class Machines:
             last_seen_ms=row.last_seen_at or 0,
         )
         machine = Machine(row.id, row.user_id, row.org_id, row.kind, core, self._shell)
-        machine.runtimes = row.runtimes
+        machine.runtimes, machine.is_draining = row.runtimes, row.is_draining
         return machine
 
     async def of(self, session: Session) -> Machine:
@@ -187,18 +159,17 @@ class Machines:
         return (machine for machine in self._machines.values() if machine.line is not None)
 
     def is_online(self, machine_id: str) -> bool:
-        machine = self._machines.get(machine_id)
-        return machine is not None and machine.line is not None
+        return machine_id in self._online
 
     async def wait_online(self, machine_id: str) -> None:
         machine = await self.get(machine_id)
         while machine.line is None:
-            await machine.changed.wait()
+            await machine.change()
 
     async def wait_offline(self, machine_id: str) -> None:
         machine = await self.get(machine_id)
         while machine.line is not None:
-            await machine.changed.wait()
+            await machine.change()
 
     # Sessions
 
@@ -220,10 +191,8 @@ class Machines:
         self._adopt(target, log, session)
         if log.readers:
             status = "online" if target.line is not None else "offline"
-            line = events.make(
-                "session_status", self._clock(), machine=status, machine_id=target.id
-            )
-            self._log.append(log, line)
+            fields = {"machine": status, "machine_id": target.id}
+            self._log.append(log, events.make("session_status", self._clock(), **fields))
 
     def _adopt(
         self, machine: Machine, log: SessionLog, session: SessionCore, start: Start | None = None
@@ -241,7 +210,7 @@ class Machines:
         if older is not None:
             # Out of the way before it ends: its end is not the machine's.
             older.close(REPLACED, "replaced by a newer line of the same machine")
-        if self._log.is_stalled:
+        if self._log.stalled is not None:
             line.pause(True)
         machine.acks.clear()
         for log in machine.logs.values():
@@ -251,7 +220,7 @@ class Machines:
         for session_id, log in machine.logs.items():
             log.is_awaited = machine.core.awaits(session_id)
         self.changed(machine)
-        self._tasks.spawn(self._save_state(machine), "machine online")
+        self._kept.changed(machine)
 
     def detach(self, machine: Machine, line: Line) -> None:
         """A line is down. Does nothing if a newer one has taken over already."""
@@ -264,11 +233,11 @@ class Machines:
         with machine.input() as core:
             core.line_down()
         self.changed(machine)
-        self._tasks.spawn(self._save_state(machine), "machine offline")
+        self._kept.changed(machine)
 
     def changed(self, machine: Machine) -> None:
-        event, machine.changed = machine.changed, asyncio.Event()
-        event.set()
+        self._online.note(machine.id, machine.line is not None)
+        machine.has_changed()
         for watcher in self._watchers:
             try:
                 watcher(machine)
@@ -276,32 +245,21 @@ class Machines:
                 _log.exception("somebody who was told of a machine failed", machine=machine.id)
 
     def look_at(self, machine: Machine, detail: str | None) -> None:
-        """Something is wrong with it that its owner can mend, and readers are told; None: it is
-        over."""
+        """Something is wrong with it that its owner can mend: readers are told. None: no longer."""
         machine.detail = detail
         if detail is not None:
             with machine.input() as core:
                 core.has_problem(detail)
         self.changed(machine)
-        self._tasks.spawn(self._save_state(machine), "machine detail")
-
-    async def _save_state(self, machine: Machine) -> None:
-        line = machine.line
-        await self._rows.save(
-            machine.id,
-            machine.core.state,
-            machine.core.last_seen_ms,
-            None if line is None else sorted(line.capabilities),
-            machine.detail,
-            machine.runtimes,
-        )
+        self._kept.changed(machine)
 
     async def save_all(self) -> None:
         """Every minute and at shutdown: what is online now was last seen now."""
-        for machine in list(self.online()):
+        online = list(self.online())
+        for machine in online:
             with machine.input() as core:
                 core.seen()
-            await self._save_state(machine)
+        await self._kept.save(online)
 
     def close(self, machine_id: str, code: int, reason: str) -> None:
         machine = self._machines.get(machine_id)
@@ -328,11 +286,11 @@ class Machines:
             with machine.input() as core:
                 core.end(state, code, reason)
 
-    def _pause_all(self, paused: bool) -> None:
+    def _pause_all(self, cause: str | None) -> None:
         """The log does not keep up, or does again."""
         for machine in self.online():
             assert machine.line is not None
-            machine.line.pause(paused)
+            machine.line.pause(cause is not None)
 
     # What a machine says
 
@@ -350,7 +308,7 @@ class Machines:
             is_news = is_news or was != health.get("state")  # numbers change with each heartbeat
         if health is not None and (has := runtimes_of(health)) != machine.runtimes:
             machine.runtimes = has
-            self._tasks.spawn(self._save_state(machine), "machine runtimes")
+            self._kept.changed(machine)
         if is_news:
             self.changed(machine)
 
@@ -392,9 +350,11 @@ class Machines:
 
     def sweep(self) -> None:
         """Once a second: what is due by the clock."""
+        self._shell.tell_time()
         for machine in list(self._machines.values()):
             try:
-                with machine.input() as core:
-                    core.tick()
+                machine.core.tick()
+                if machine.core.out:
+                    self._shell.run(machine)
             except Exception:  # the others are not to suffer from it
                 _log.exception("a machine could not be looked after", machine=machine.id)

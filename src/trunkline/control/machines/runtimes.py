@@ -29,6 +29,8 @@ class Models(msgspec.Struct, frozen=True):
 
     providers: list[str]
     any: bool = False
+    default: str | None = None
+    """What a session gets that names none, where the machine says so."""
 
 
 class Runtime(msgspec.Struct, frozen=True):
@@ -69,6 +71,16 @@ def runtimes_of(health: Mapping[str, object] | None) -> dict[str, Runtime]:
     }
 
 
+def usable(runtimes: Runtimes) -> list[str]:
+    """Their names; programs of one that has several as `acp:opencode`."""
+    found = []
+    for name, one in (runtimes or {}).items():
+        if one.usable:
+            programs = (one.presets or {}).items()
+            found += [name, *(f"{name}:{preset}" for preset, each in programs if each.usable)]
+    return found
+
+
 def _many(said: object, levels: int) -> dict[str, Runtime] | None:
     if not isinstance(said, dict) or not levels:
         return None
@@ -95,7 +107,7 @@ def _one(said: Json, levels: int) -> Runtime:
 def _models(said: object) -> Models | None:
     if not isinstance(said, dict) or (providers := _names(said.get("providers"))) is None:
         return None
-    return Models(providers, said.get("any") is True)
+    return Models(providers, said.get("any") is True, _text(said.get("default")))
 
 
 def _names(said: object) -> list[str] | None:

@@ -1,14 +1,14 @@
 """How devices (AGP) and agent hosts (Yeaft) are known: their records, tokens and secrets.
 
 The REST API issues them, the machine edges check them. Execution planes have tickets and signed
-tokens instead (`auth`, `vms`).
+tokens instead (`auth`, `vms`); those that joined by a code also a secret that fetches tokens.
 """
 
 from typing import Any
 
 import msgspec
 import structlog
-from sqlalchemy import ColumnElement, Row, and_, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, and_, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -30,6 +30,7 @@ from trunkline.control.store.schema import machine_secrets, machines, users
 _log = structlog.get_logger(__name__)
 
 DEVICE_PREFIX = "dev"
+NODE_PREFIX = "nd"
 _ENDED = ("failed", "terminated")
 
 
@@ -93,6 +94,14 @@ class MachineSecrets:
         secret = new_secret("ya")
         return await self._add(user_id, "yeaft", name, secret), secret
 
+    async def guid_of(self, user_id: str, machine_id: str) -> str:
+        """What a device of that user calls itself, whatever people call it."""
+        hers = machine_secrets.c.machine_id == machine_id
+        row = await self._row(and_(hers, machines.c.user_id == user_id, machines.c.kind == "agp"))
+        if row is None or row.guid is None:
+            raise NotFound("machine", machine_id)
+        return str(row.guid)
+
     async def renew_agent(self, user_id: str, machine_id: str) -> tuple[Known, str]:
         """A new secret for a Yeaft agent of that user; the old one ends."""
         hers = machine_secrets.c.machine_id == machine_id
@@ -108,6 +117,23 @@ class MachineSecrets:
         hers = machine_secrets.c.machine_id == machine_id
         await self._store.run(update(machine_secrets).where(hers).values(hash=None))
         self.renewed += 1
+
+    async def issue_node(self, connection: AsyncConnection, machine_id: str) -> str:
+        """What an execution plane that joined by a code fetches its tokens with; the one that it
+        had ends. For the transaction that uses the code up."""
+        secret = new_secret(NODE_PREFIX)
+        row = {"hash": digest(secret), "agent_apps": [], "created_at": self._clock()}
+        hers = machine_secrets.c.machine_id == machine_id
+        await connection.execute(delete(machine_secrets).where(hers))
+        await connection.execute(insert(machine_secrets).values(machine_id=machine_id, **row))
+        return secret
+
+    async def by_node_secret(self, secret: str) -> Known:
+        """The execution plane whose secret this is; whether it is still wanted is for others."""
+        row = await self._row(
+            and_(machine_secrets.c.hash == digest(secret), machines.c.kind == "vm")
+        )
+        return _known(None if row is None else _record(row, ended=True))
 
     async def by_token(self, token: str) -> Known:
         """The device whose token this is."""

@@ -13,7 +13,8 @@ import structlog
 
 from trunkline.control.clock import Clock, Seconds
 from trunkline.control.log import events
-from trunkline.control.log.log import Log, SessionLog
+from trunkline.control.log.log import Log
+from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.actions import (
     Action,
     Append,
@@ -42,7 +43,7 @@ Starter = Callable[[str], Awaitable[Start | None]]
 
 
 class Sessions(Protocol):
-    """Which sessions are whose (`sessions/records.py`)."""
+    """Which sessions are whose (`sessions/placement.py`)."""
 
     async def gone_from(self, machine_id: str, session_ids: Iterable[str]) -> dict[str, str]:
         """Which of these do not belong there any more, with their status."""
@@ -124,20 +125,22 @@ class Shell:
     def _write(self, machine: Machine, actions: list[Action]) -> None:
         """What the log is given, in its order. The records follow its commit, and then whatever
         is sent."""
-        written: dict[str, tuple[SessionLog, list[Change], SessionState]] = {}
+        written: dict[str, tuple[SessionLog, list[Change], list[int], SessionState]] = {}
         for action in actions:
             match action:
                 case Append():
                     log = self._append(machine, action)
-                    known = written.setdefault(action.session_id, (log, [], action.state))
+                    known = written.setdefault(action.session_id, (log, [], [], action.state))
                     known[1].extend(action.changes)
+                    known[2].extend([log.tail_id + len(log.pending)] * len(action.changes))
                 case Skip():
                     self._log.taken(machine.logs[action.session_id])
                 case Status():
                     self._tell_readers(machine, action)
-        for session_id, (log, changes, state) in written.items():
+        for session_id, (log, changes, event_ids, state) in written.items():
             position = Position(log.tail_id + len(log.pending), log.last_note)
-            committed = partial(self._committed, session_id, position, changes, state.encode())
+            what = session_id, position, changes, state.encode(), event_ids
+            committed = partial(self._committed, what)
             self._log.after_commit(log, committed)
             log.is_awaited = machine.core.awaits(session_id)
 
@@ -150,9 +153,10 @@ class Shell:
         return log
 
     def _committed(
-        self, session_id: str, position: Position, changes: list[Change], state: bytes, at: int
+        self, what: tuple[str, Position, list[Change], bytes, list[int]], at: int
     ) -> None:
-        self._projection.add(Step(session_id, position, at, changes, state))
+        session_id, position, changes, state, event_ids = what
+        self._projection.add(Step(session_id, position, at, changes, state, event_ids))
 
     def _send(self, machine: Machine, command: Command) -> None:
         line, log = machine.line, machine.logs.get(command.session_id)
@@ -216,6 +220,8 @@ class Shell:
         reasons = {
             session_id: "user_closed" if status == "closed" else MOVED
             for session_id, status in gone.items()
+            # Where sessions need not be started from here, they may be another server's.
+            if status != "unknown" or machine.core.traits.starts
         }
         with machine.input() as core:
             core.stop_strays(reasons)

@@ -35,6 +35,7 @@ from trunkline.wire.commands import (
 _STOP_GRACE_S = 30.0  # for the last words of a session on a machine that lists none
 
 SILENCE_S = 600.0  # for the next word of a session whose turns saw a line break
+NO_TURNS: frozenset[str] = frozenset()
 
 ENDED = ("failed", "terminated")
 
@@ -80,7 +81,7 @@ class Telling:
         self._learn_s: float | None = None
         """Until when the machine may list what it runs before the records are believed."""
         self._has_listed = False
-        self._kept: frozenset[str] = frozenset()
+        self._kept = NO_TURNS
         """The turns that it said it has."""
         self._timed: set[str] = set()
         self._sizes: dict[str, int] = {}

@@ -5,6 +5,7 @@ Only `vms.py` writes here, besides the registry of lines, which sets online and 
 
 import msgspec
 from sqlalchemy import and_, case, delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
@@ -79,6 +80,28 @@ class VmRecords:
             raise NotFound("machine", machine_id)
         return Vm(*row)
 
+    async def get(self, machine_id: str) -> Vm:
+        async with self._store.read() as connection:
+            row = (await connection.execute(_MACHINES.where(machines.c.id == machine_id))).first()
+        if row is None:
+            raise NotFound("machine", machine_id)
+        return Vm(*row)
+
+    async def readmit(self, machine_id: str) -> bool:
+        """From `failed` to `pending`, if somebody else starts it and its user has room for it."""
+        late = and_(
+            machines.c.id == machine_id,
+            machines.c.kind == "vm",
+            machines.c.provider == "manual",
+            machines.c.state == "failed",
+        )
+        async with self._store.write() as connection:
+            user_id = await connection.scalar(select(machines.c.user_id).where(late))
+            if user_id is None or await _count(connection, user_id) >= limits.VMS_PER_USER_MAX:
+                return False
+            change = update(machines).where(late).values(state="pending", detail=None)
+            return (await connection.execute(change)).rowcount == 1
+
     async def active(self) -> list[Vm]:
         """Every VM that is running or expected."""
         query = _VMS.where(machines.c.state.in_(ACTIVE))
@@ -106,9 +129,6 @@ class VmRecords:
     ) -> str:
         """A new VM in state `pending`; its id. An `instance` is that of one VM of its user, in
         place of one that was given up."""
-        mine = and_(
-            machines.c.user_id == user_id, machines.c.kind == "vm", machines.c.state.in_(ACTIVE)
-        )
         machine_id = new_id()
         row: dict[str, object] = {
             "id": machine_id,
@@ -123,8 +143,8 @@ class VmRecords:
             "created_at": self._clock(),
         }
         async with self._store.write() as connection:
-            count = await connection.scalar(select(func.count()).select_from(machines).where(mine))
-            if count is not None and count >= limits.VMS_PER_USER_MAX:
+            count = await _count(connection, user_id)
+            if count >= limits.VMS_PER_USER_MAX:
                 raise LimitReached(
                     f"this user has {count} VMs already; terminate one that is not needed"
                 )
@@ -154,6 +174,12 @@ class VmRecords:
         change = update(machines).where(machines.c.id == machine_id)
         await self._store.run(change.values(dialect=dialect))
 
+    async def rename(self, machine_id: str, name: str, *, is_ups: bool) -> None:
+        values = {"name": name}
+        if is_ups:
+            values["instance"] = UPS  # earlier versions knew it by its name alone
+        await self._store.run(update(machines).where(machines.c.id == machine_id).values(values))
+
     async def tokens_from(self, machine_id: str) -> int | None:
         """What a token for that machine is issued with."""
         query = select(machines.c.tokens_from).where(machines.c.id == machine_id)
@@ -175,3 +201,11 @@ class VmRecords:
         )
         async with self._store.write() as connection:
             return (await connection.execute(change)).rowcount == 1
+
+
+async def _count(connection: AsyncConnection, user_id: str) -> int:
+    """VMs of that user that are running or expected."""
+    mine = and_(
+        machines.c.user_id == user_id, machines.c.kind == "vm", machines.c.state.in_(ACTIVE)
+    )
+    return await connection.scalar(select(func.count()).select_from(machines).where(mine)) or 0

@@ -5,20 +5,15 @@ States: pending → online ⇄ offline (set by the registry of lines), failed, t
 """
 
 import asyncio
-import importlib.util
 import os
-import shlex
-import shutil
-import sys
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 import structlog
 
-from trunkline import limits
+from trunkline import extras, limits
 from trunkline.control.access.auth import Auth, Principal
 from trunkline.control.clock import Clock, now_ms
 from trunkline.control.errors import (
@@ -28,29 +23,35 @@ from trunkline.control.errors import (
     NotFound,
     Unavailable,
 )
-from trunkline.control.machines import homes
+from trunkline.control.machines import connecting, homes
 from trunkline.control.machines.local_vm import Keeper, Lines, Sleep, first
 from trunkline.control.machines.processes import Child, scrubbed
+from trunkline.control.machines.vm_program import daemon_command
 from trunkline.control.machines.vm_records import ACTIVE, UPS, UPS_NAME, VmRecords
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
+from trunkline.control.watchers import Watchers
 from trunkline.private_files import NotPrivate, make_folder
 from trunkline.wire.semibot.close_codes import CloseCode
 
 _log = structlog.get_logger()
 
 PROVIDERS = ("manual", "local")
-_DAEMON = "trunkline.execution.main"
+_PATH = "/ws/vm"
 
 
 class Scheduled(msgspec.Struct, frozen=True):
-    """What a VM needs to connect. `expires_at` is the ticket's end, Unix ms."""
+    """What a VM needs to connect. `expires_at` is the ticket's end, Unix ms; the token alone will
+    do. `environment`: all of it, as any daemon of the wire reads it. `start_command`: the line for
+    a shell that starts ours; null for one that this server starts."""
 
     vm_id: str
     token: str
     ticket: str
     ws_url: str
     expires_at: int
+    environment: dict[str, str]
+    start_command: str | None
 
 
 class Vms:
@@ -66,7 +67,9 @@ class Vms:
         *,
         sleep: Sleep = asyncio.sleep,
         env: Mapping[str, str] = os.environ,
+        problem: Callable[[], str | None] = extras.problem,
     ) -> None:
+        """`problem`: why our own daemon cannot run on this host."""
         self._records = VmRecords(store, clock)
         self._auth = auth
         self._settings = settings
@@ -74,9 +77,12 @@ class Vms:
         self._clock = clock
         self._sleep = sleep
         self._env = env
+        self._problem = problem
         self._local_url = _local_url(settings)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stopping = False
+        self.failed: Watchers[str] = Watchers()
+        """By their ids: those that will not come."""
 
     async def start(self, base_url: str | None = None) -> None:
         """At boot: goes on waiting for pending VMs and starts the local ones that should run.
@@ -100,7 +106,12 @@ class Vms:
 
     async def keep_one_for(self, owner: Principal) -> str | None:
         """The local VM of the person who started this: the one there was, with its files. The id
-        of a new one, if there was none."""
+        of a new one, if there was none. Unavailable where no machine can run at all."""
+        try:
+            self._command()
+        except Unavailable as error:
+            alone = "`trunkline up --no-machine` starts the control plane alone"
+            raise Unavailable(f"{error.message} ({alone})") from error
         vms = [vm for vm in await self._records.local_of(owner.user_id) if vm.is_ups]
         if vms:
             vm = vms[-1]
@@ -121,9 +132,11 @@ class Vms:
         base_url: str,
         instance: str | None = None,
         dialect: str | None = None,
+        connect_within_s: float | None = None,
     ) -> Scheduled:
         """A new VM for that user, with the credentials for its first connection. `dialect`: how
-        it speaks, if its owner knows."""
+        it speaks, if its owner knows. `connect_within_s`: how long a person may take to start it;
+        after a restart of the control plane the setting counts again."""
         if self._stopping:
             raise Unavailable("the control plane is going down")
         if provider not in PROVIDERS:
@@ -135,17 +148,54 @@ class Vms:
                 # A local VM runs what its agents run as the control plane's own system user.
                 raise Forbidden("only an administrator may start a VM on the control plane's host")
             self._command()
-        ws_url = _ws_url(base_url)
+        ws_url = connecting.socket_url(base_url, _PATH)
         machine_id = await self._records.add(
             user_id, provider, label, instance=instance, dialect=dialect
         )
-        made = await self._credentials(machine_id, user_id, org_id, ws_url)
+        made = await self._credentials(machine_id, user_id, org_id, ws_url, provider)
         if provider == "local":
             self._run(machine_id, self._keep(machine_id, user_id, org_id))
         else:
-            self._run(machine_id, self._watch(machine_id))
+            self._run(machine_id, self._watch(machine_id, connect_within_s))
         _log.info("vm scheduled", machine=machine_id, user=user_id, provider=provider)
         return made
+
+    async def expect(
+        self, principal: Principal, user_id: str, name: str | None, *, within_s: float
+    ) -> str:
+        """A new VM that comes from elsewhere, and gets its credentials when it does; its id."""
+        if self._stopping:
+            raise Unavailable("the control plane is going down")
+        label = _checked_name(name, "manual")
+        await self._records.org_of(principal, user_id)
+        machine_id = await self._records.add(user_id, "manual", label)
+        self._run(machine_id, self._watch(machine_id, within_s))
+        _log.info("vm expected", machine=machine_id, user=user_id)
+        return machine_id
+
+    async def let_in(self, machine_id: str, *, base_url: str) -> Scheduled:
+        """Credentials for a VM that has shown that it may have them; also one that comes late."""
+        vm = await self._records.get(machine_id)
+        if vm.kind != "vm" or not (vm.state in ACTIVE or await self.readmit(machine_id)):
+            raise Conflict(f"this VM is {vm.state}", code="VM_NOT_ACTIVE")
+        if not self._machines.is_online(machine_id) and machine_id not in self._tasks:
+            self._run(machine_id, self._watch(machine_id))
+        ws_url = connecting.socket_url(base_url, _PATH)
+        return await self._credentials(vm.id, vm.user_id, vm.org_id, ws_url, vm.provider)
+
+    async def readmit(self, machine_id: str) -> bool:
+        """A VM that had failed because it did not come in time comes after all. False for one that
+        we start ourselves, that was given up, or whose user has no room for it any more."""
+        if not await self._records.readmit(machine_id):
+            return False
+        self._machines.revive(machine_id)
+        _log.info("vm comes late", machine=machine_id)
+        return True
+
+    async def withdraw(self, machine_id: str, reason: str) -> None:
+        """A VM that was expected and has never come is not expected any more."""
+        await self._give_up(machine_id, reason)
+        _log.info("vm not expected any more", machine=machine_id, reason=reason)
 
     async def renew(self, principal: Principal, machine_id: str, *, base_url: str) -> Scheduled:
         """Fresh credentials for a VM that is there already; those it has stay good."""
@@ -154,7 +204,8 @@ class Vms:
             raise InvalidRequest("only an execution plane has a token of this kind")
         if vm.state not in ACTIVE:
             raise Conflict(f"this VM is {vm.state}; schedule a new one", code="VM_NOT_ACTIVE")
-        made = await self._credentials(vm.id, vm.user_id, vm.org_id, _ws_url(base_url))
+        ws_url = connecting.socket_url(base_url, _PATH)
+        made = await self._credentials(vm.id, vm.user_id, vm.org_id, ws_url, vm.provider)
         _log.info("vm token renewed", machine=vm.id, user=principal.user_id)
         return made
 
@@ -173,12 +224,22 @@ class Vms:
         await self._records.set_dialect(machine_id, dialect)
         _log.info("dialect set", machine=machine_id, dialect=dialect, user=principal.user_id)
 
+    async def rename(self, principal: Principal, machine_id: str, name: str) -> None:
+        """What people call a machine, of whichever kind."""
+        vm = await self._records.owned(principal, machine_id)
+        label = _checked_name(name, vm.provider)
+        if label == UPS_NAME and not vm.is_ups:
+            raise InvalidRequest(f"{UPS_NAME!r} is what `trunkline up` calls its own machine")
+        await self._records.rename(machine_id, label, is_ups=vm.is_ups)
+
     async def _credentials(
-        self, machine_id: str, user_id: str, org_id: str, ws_url: str
+        self, machine_id: str, user_id: str, org_id: str, ws_url: str, provider: str
     ) -> Scheduled:
         token = await self._token(machine_id, user_id, org_id)
         ticket, expires_at = await self._auth.issue_ticket(user_id, machine_id)
-        return Scheduled(machine_id, token, ticket, ws_url, expires_at)
+        environment = connecting.vm_environment(user_id, token, ticket, ws_url)
+        command = connecting.node_command(environment) if provider == "manual" else None
+        return Scheduled(machine_id, token, ticket, ws_url, expires_at, environment, command)
 
     async def _token(self, machine_id: str, user_id: str, org_id: str) -> str:
         tokens_from = await self._records.tokens_from(machine_id)
@@ -188,15 +249,16 @@ class Vms:
         """Gives a machine of any kind up: its line is closed, its process, if we started it,
         stopped. Twice is like once."""
         await self._records.owned(principal, machine_id)
+        await self._give_up(machine_id, f"terminated by {principal.user_id}")
+        _log.info("vm terminated", machine=machine_id, user=principal.user_id)
+
+    async def _give_up(self, machine_id: str, detail: str) -> None:
         # The record and the registry first: from here on nobody lets this VM in again, and the
         # end of its line no longer counts as a line that broke.
-        await self._records.set_state(
-            machine_id, "terminated", f"terminated by {principal.user_id}"
-        )
+        await self._records.set_state(machine_id, "terminated", detail)
         self._machines.terminated(machine_id)
         self._machines.close(machine_id, CloseCode.NO_ACTIVE_VM, "this VM was terminated")
         await self._end(machine_id)
-        _log.info("vm terminated", machine=machine_id, user=principal.user_id)
 
     def _run(self, machine_id: str, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work, name=f"vm-{machine_id}")
@@ -214,9 +276,9 @@ class Vms:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _watch(self, machine_id: str) -> None:
+    async def _watch(self, machine_id: str, within_s: float | None = None) -> None:
         """A VM that somebody else starts: it connects in time, or has failed."""
-        timeout_s = self._settings.vm_connect_timeout_s
+        timeout_s = within_s or self._settings.vm_connect_timeout_s
         try:
             came = await first(
                 online=self._machines.wait_online(machine_id), late=self._sleep(timeout_s)
@@ -277,12 +339,11 @@ class Vms:
             raise Unavailable(f"{folder} cannot be made: {error.strerror}") from error
         ticket, _ = await self._auth.issue_ticket(user_id, machine_id)
         is_operators = self._auth.is_first_user(user_id)
-        env = scrubbed(self._env, None if is_operators else folder) | {
-            "USER_ID": user_id,
-            "VM_USER_ID": user_id,
-            "VM_TOKEN": await self._token(machine_id, user_id, org_id),
-            "VM_TICKET": ticket,
-            "CONTROL_PLANE_WS": _ws_url(self._local_url),
+        token = await self._token(machine_id, user_id, org_id)
+        ws_url = connecting.socket_url(self._local_url, _PATH)
+        env = scrubbed(self._env, None if is_operators else folder)
+        env |= connecting.vm_environment(user_id, token, ticket, ws_url)
+        env |= {
             "TRUNKLINE_NODE_HOME": str(folder),
             "TRUNKLINE_NODE_HIDDEN": os.pathsep.join(map(str, self._hidden())),
             "TRUNKLINE_FENCE": self._settings.fence,
@@ -302,25 +363,8 @@ class Vms:
         return [place.absolute() for place in places]
 
     def _command(self) -> list[str]:
-        """What a local VM runs; Unavailable when it is not there."""
-        if self._settings.vm_command is not None:
-            try:
-                command = shlex.split(self._settings.vm_command)
-            except ValueError as error:
-                raise Unavailable(f"vm_command: {error}") from error
-            if not command or shutil.which(command[0], path=self._env.get("PATH")) is None:
-                raise Unavailable(
-                    f"vm_command: {self._settings.vm_command!r} is no program that can be run here"
-                )
-            return command
-        package = _DAEMON.rpartition(".")[0]
-        if importlib.util.find_spec(package) is None or not importlib.util.find_spec(_DAEMON):
-            raise Unavailable(
-                "this installation has no execution plane daemon; set vm_command to a program"
-                " that is one, or use provider 'manual'"
-            )
-        # -P: a module in the folder that it is started in is not taken for one of ours.
-        return [sys.executable, "-P", "-m", _DAEMON]
+        """What a local VM runs; Unavailable when it is not there, or cannot run."""
+        return daemon_command(self._settings, self._env, self._problem)
 
     async def _fail(self, machine_id: str, reason: str) -> None:
         if await self._records.set_state(machine_id, "failed", reason):
@@ -329,6 +373,7 @@ class Vms:
     def _failed(self, machine_id: str, reason: str) -> None:
         _log.error("vm failed", machine=machine_id, reason=reason)
         self._machines.failed(machine_id, reason)
+        self.failed.tell(machine_id)
 
 
 def _checked_name(name: str | None, provider: str) -> str:
@@ -336,17 +381,6 @@ def _checked_name(name: str | None, provider: str) -> str:
     if not label or len(label) > limits.NAME_CHARS_MAX or not label.isprintable():
         raise InvalidRequest(f"name must be 1 to {limits.NAME_CHARS_MAX} printable characters long")
     return label
-
-
-def _ws_url(base_url: str) -> str:
-    """Where a VM connects, given where people do."""
-    parts = urlsplit(base_url)
-    schemes = {"http": "ws", "https": "wss"}
-    if parts.scheme not in schemes or not parts.netloc:
-        raise InvalidRequest(f"{base_url[:200]!r} is no http address")
-    return urlunsplit(
-        (schemes[parts.scheme], parts.netloc, parts.path.rstrip("/") + "/ws/vm", "", "")
-    )
 
 
 def _local_url(settings: Settings) -> str:

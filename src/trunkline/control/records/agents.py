@@ -12,8 +12,10 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Forbidden, InvalidRequest
 from trunkline.control.ids import new_id
+from trunkline.control.quotas import Owner, Quotas
 from trunkline.control.records.fields import (
     Acp,
+    AcpProgram,
     AgentApp,
     Confirm,
     Id,
@@ -29,10 +31,10 @@ from trunkline.control.records.fields import (
 )
 from trunkline.control.records.page import SeenRows, changes
 from trunkline.control.records.people import Users
+from trunkline.control.records.session_config import SessionConfig
 from trunkline.control.services.config import runtime_type
 from trunkline.control.store import schema, service_schema
 from trunkline.control.store.engine import Store
-from trunkline.control.tuning import DEFAULT
 from trunkline.wire.commands import DEFAULT_RUNTIME
 
 
@@ -51,17 +53,17 @@ class Agent(msgspec.Struct, kw_only=True):
     temperature: float | None
     max_tokens: int | None
     tools: list[str] | None
-    confirm: str
-    permission_mode: str | None
-    runtime_type: str | None
+    confirm: Confirm
+    permission_mode: PermissionMode | None
+    runtime_type: RuntimeType | None
     skills: list[str] | None
     mcp_servers: list[str] | None
     sub_agents: list[str] | None
-    session_config: Json | None
+    session_config: SessionConfig | None
     openclaw_config: Json | None
     agent_app: str | None
     workspace: str | None
-    acp: Json | None
+    acp: AcpProgram | None
     created_at: int
 
 
@@ -83,7 +85,7 @@ class NewAgent(msgspec.Struct, kw_only=True):
     skills: Names | None = None
     mcp_servers: Names | None = None
     sub_agents: Names | None = None
-    session_config: Json | None = None
+    session_config: SessionConfig | None = None
     openclaw_config: Json | None = None
     agent_app: AgentApp | None = None
     workspace: Workspace | None = None
@@ -106,7 +108,7 @@ class AgentPatch(msgspec.Struct, kw_only=True):
     skills: Names | UnsetType | None = UNSET
     mcp_servers: Names | UnsetType | None = UNSET
     sub_agents: Names | UnsetType | None = UNSET
-    session_config: Json | UnsetType | None = UNSET
+    session_config: SessionConfig | UnsetType | None = UNSET
     openclaw_config: Json | UnsetType | None = UNSET
     agent_app: AgentApp | UnsetType | None = UNSET
     workspace: Workspace | UnsetType | None = UNSET
@@ -121,21 +123,24 @@ class Agents(SeenRows[Agent]):
         store: Store,
         users: Users,
         clock: Clock,
-        per_user_max: int = DEFAULT.agents_per_user_max,
+        quotas: Quotas,
     ) -> None:
         super().__init__(store, schema.agents, Agent, "agent")
         self._users = users
         self._clock = clock
-        self._per_user_max = per_user_max
+        self._quotas = quotas
 
     async def create(self, who: Principal, new: NewAgent) -> Agent:
         owner = await self._users.get_managed(who, new.user_id or who.user_id)
-        await self._check_count(self._per_user_max, schema.agents.c.user_id == owner.id)
         await self._check_tools(new.tools, new.runtime_type, owner.id)
         values = msgspec.structs.asdict(new) | {"org_id": owner.org_id, "user_id": owner.id}
         values["acp"] = msgspec.to_builtins(new.acp)
         _check_commands(who, owner.id, values, {})
-        return await self._add(Agent(id=new_id(), created_at=self._clock(), **values))
+        agent = Agent(id=new_id(), created_at=self._clock(), **values)
+        async with self._store.write() as connection:
+            await self._quotas.take(connection, "agents", Owner(owner.org_id, owner.id))
+            await connection.execute(self._insert(agent))
+        return agent
 
     async def change(self, who: Principal, agent_id: str, patch: AgentPatch) -> Agent:
         agent = await self.get(who, agent_id)

@@ -4,7 +4,7 @@ A request's value that does not fit its type is refused where it is decoded, wit
 field. Services check what comes to them in other ways before they write it.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 from msgspec import Meta
@@ -33,6 +33,7 @@ ApiKey = Annotated[str, Meta(min_length=1, max_length=limits.API_KEY_CHARS_MAX, 
 BaseUrl = Annotated[
     str, Meta(max_length=limits.URL_CHARS_MAX, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")
 ]
+ModelName = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX, pattern=r"^\S+$")]
 AgentApp = Annotated[str, Meta(min_length=1, max_length=limits.AGENT_APP_CHARS_MAX)]
 Json = dict[str, Any]
 
@@ -61,6 +62,14 @@ class Acp(msgspec.Struct, kw_only=True, omit_defaults=True, forbid_unknown_field
             raise ValueError("either preset or command")
         if self.command is not None and not self.command[0].strip():
             raise ValueError("the command is empty")
+
+
+class AcpProgram(TypedDict, total=False):
+    """The same as it is stored and shown."""
+
+    preset: Preset | None
+    command: list[str] | None
+    env: dict[str, str]
 
 
 _RANKS: dict[str, int] = {"member": 0, "org_admin": 1, "admin": 2}

@@ -4,6 +4,7 @@ Reading only. Scheduling and ending them is `vms`' work; what is live right now,
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 from sqlalchemy import and_, select
@@ -18,21 +19,22 @@ _machines, _users = schema.machines, schema.users
 
 
 class MachineRecord(msgspec.Struct, kw_only=True):
-    """A stored machine. `state`: pending, online, offline, failed or terminated. `dialect`:
-    documented or deployed, where its wire has both and it is known. `runtimes`: what it last said
-    that it can run, and what it lacks; empty when it says nothing of that, null before it does."""
+    """A stored machine. `dialect`: where its wire has both and it is known. `runtimes`: what it
+    last said that it can run, and what it lacks; empty when it says nothing of that, null before
+    it does. `draining`: it is given no new sessions."""
 
     id: str
     org_id: str
     user_id: str
-    kind: str
+    kind: Literal["vm", "agp", "yeaft", "group"]
     name: str
-    provider: str
-    state: str
+    provider: Literal["manual", "local"]
+    state: Literal["pending", "online", "offline", "failed", "terminated"]
     detail: str | None
     capabilities: list[str]
-    dialect: str | None
+    dialect: Literal["documented", "deployed"] | None
     runtimes: dict[str, Runtime] | None
+    draining: bool
     last_seen_at: int | None
     created_at: int
 
@@ -50,6 +52,15 @@ class MachineRecords(SeenRows[MachineRecord]):
         if terminated:
             return await super().page(who, paging)
         return await self._page(paging, self._seen_by(who), _machines.c.state != "terminated")
+
+    async def own(self, user_id: str) -> list[MachineRecord]:
+        """The newest of a user's own that were not given up, without groups."""
+        mine = (
+            _machines.c.user_id == user_id,
+            _machines.c.kind != "group",
+            _machines.c.state != "terminated",
+        )
+        return (await self._page(Paging(), *mine)).items
 
     async def sessions_of(self, machine_ids: Sequence[str]) -> dict[str, list[str]]:
         """The open sessions that are pinned to each of these machines."""

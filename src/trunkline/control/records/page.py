@@ -168,11 +168,15 @@ class SeenRows(Rows[S]):
         """Those that the person may see."""
         return await self._page(paging, self._seen_by(who))
 
-    async def _remove_owned(self, who: Principal, row_id: str) -> None:
-        """Members remove their own; what the org shares, an administrator removes."""
+    async def _owned(self, who: Principal, row_id: str) -> S:
+        """The row, to change or to remove: members their own, an administrator the org's."""
         row = await self._seen(who, row_id)
         if getattr(row, "user_id", None) != who.user_id:
             who.require_org_admin()
+        return row
+
+    async def _remove_owned(self, who: Principal, row_id: str) -> None:
+        await self._owned(who, row_id)
         await self._remove(row_id)
 
 

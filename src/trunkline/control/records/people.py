@@ -8,7 +8,7 @@ is worth is for `Auth` to say; who may handle whose is decided here. A secret is
 
 import contextlib
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -18,7 +18,7 @@ from trunkline import limits
 from trunkline.control.access.auth import Auth, Principal
 from trunkline.control.access.scopes import SCOPES, Scope, scopes_of
 from trunkline.control.clock import Clock
-from trunkline.control.errors import Conflict, Forbidden, NotFound
+from trunkline.control.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import (
     Id,
@@ -35,6 +35,7 @@ from trunkline.control.store.engine import Store
 from trunkline.control.tuning import DEFAULT
 
 _orgs, _users, _tokens = schema.orgs, schema.users, schema.tokens
+_machines = schema.machines
 
 
 class Org(msgspec.Struct, kw_only=True):
@@ -42,7 +43,7 @@ class Org(msgspec.Struct, kw_only=True):
 
     id: str
     name: str
-    default_runtime_type: str | None
+    default_runtime_type: RuntimeType | None
     created_at: int
 
 
@@ -104,13 +105,15 @@ class Orgs(SeenRows[Org]):
 
 
 class User(msgspec.Struct, kw_only=True):
-    """A person."""
+    """A person. `default_machine_id`: of their machines, the one for sessions that name none, while
+    it is online."""
 
     id: str
     org_id: str
     name: str
-    role: str
-    default_runtime_type: str | None
+    role: Role
+    default_runtime_type: RuntimeType | None
+    default_machine_id: str | None = None
     created_at: int
 
 
@@ -129,6 +132,7 @@ class UserPatch(msgspec.Struct, kw_only=True):
     name: Name | UnsetType = UNSET
     role: Role | UnsetType = UNSET
     default_runtime_type: RuntimeType | UnsetType | None = UNSET
+    default_machine_id: Id | UnsetType | None = UNSET
 
 
 class Users(SeenRows[User]):
@@ -166,10 +170,26 @@ class Users(SeenRows[User]):
             if user_id == who.user_id:
                 raise Conflict("you cannot change your own role")
             _check_role(who, patch.role)
+        if patch.default_machine_id:
+            await self._check_machine(user_id, patch.default_machine_id)
         if values := changes(patch):
             await self._change(user_id, values)
+        if "role" in values:
             self._auth.forget(await _tokens_of(self._store, _users.c.id == user_id))
         return await self.get(who, user_id)
+
+    async def _check_machine(self, user_id: str, machine_id: str) -> None:
+        """That new sessions of this user can be given to it, were it online."""
+        query = select(_machines.c.kind).where(
+            _machines.c.id == machine_id,
+            _machines.c.user_id == user_id,
+            _machines.c.state != "terminated",
+        )
+        row = await self._store.first(query)
+        if row is None:
+            raise NotFound("machine", machine_id)
+        if row.kind == "group":
+            raise InvalidRequest("a group cannot be a default: to talk to one is a choice")
 
     async def check_removable(self, who: Principal, user_id: str) -> None:
         await self.get_managed(who, user_id)
@@ -198,9 +218,9 @@ class Token(msgspec.Struct, kw_only=True):
 
     id: str
     user_id: str
-    kind: str
+    kind: Literal["bearer", "cookie"]
     label: str | None
-    scopes: list[str] | None
+    scopes: list[Scope] | None
     created_at: int
     expires_at: int | None
     last_used_at: int | None
@@ -222,7 +242,7 @@ class IssuedToken(msgspec.Struct, kw_only=True):
     token: str
     id: str
     expires_at: int | None
-    scopes: list[str] | None
+    scopes: list[Scope] | None
 
 
 class Tokens(Rows[Token]):

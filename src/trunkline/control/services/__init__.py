@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trunkline import prices
+from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock, now_ms
+from trunkline.control.quotas import Quotas
 from trunkline.control.services.audit import Audit
 from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.services.config import Config
@@ -18,15 +20,16 @@ from trunkline.control.services.embeddings import embeddings_of
 from trunkline.control.services.evolutions import Evolutions
 from trunkline.control.services.idempotency import Reports, Results
 from trunkline.control.services.mcp_servers import McpServers
+from trunkline.control.services.mcp_test import McpTest, tested, untested
 from trunkline.control.services.memories import Memories
 from trunkline.control.services.methods import Methods
+from trunkline.control.services.model_lists import ModelLists
 from trunkline.control.services.rules import Rules
 from trunkline.control.services.skills import Skills
 from trunkline.control.services.snapshots import Snapshots
 from trunkline.control.services.usage import Usage
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
-from trunkline.control.tuning import DEFAULT, Tuning
 
 if TYPE_CHECKING:
     from trunkline.control.services.mcp_pool import McpPool
@@ -41,9 +44,10 @@ class Services:
         keys: Keys,
         settings: Settings,
         clock: Clock = now_ms,
-        tuning: Tuning = DEFAULT,
         heads: AuditHeads | None = None,
+        quotas: Quotas | None = None,
     ) -> None:
+        quotas = quotas or Quotas(store, settings)
         self._allowed_hosts = settings.mcp_allowed_hosts
         self._mcp_pool: McpPool | None = None
         self._loading = asyncio.Lock()
@@ -51,17 +55,19 @@ class Services:
         self.config = Config(store)
         self.mcp_servers = McpServers(store, keys, clock)
         embeddings = embeddings_of(settings)
-        self.memories = Memories(store, clock, embeddings, tuning.memories_per_user_max)
+        self.memories = Memories(store, clock, embeddings, quotas)
         self.reports = Reports(store, clock)
         self.results = Results(store, clock)
-        self.skills = Skills(store, clock, tuning.skill_bytes_per_org_max)
+        self.skills = Skills(store, clock, quotas)
         self.evolutions = Evolutions(store, clock, self.skills)
-        self.snapshots = Snapshots(store, clock, tuning.snapshot_bytes_per_user_max)
+        self.snapshots = Snapshots(store, clock, quotas)
         own = prices.read(Path(settings.prices).expanduser()) if settings.prices else None
         self.own_prices = own
         """What the operator says that models cost; None: nothing."""
         table = prices.built_in() if own is None else prices.over_built_in(own)
+        self.prices = table
         self.usage = Usage(store, clock, table)
+        self.model_lists = ModelLists(settings.mcp_allowed_hosts)
         self.rules = Rules(store, clock)
         self.methods = Methods(self)
 
@@ -76,6 +82,13 @@ class Services:
 
                 self._mcp_pool = McpPool(self.mcp_servers, AddressGuard(self._allowed_hosts))
         return self._mcp_pool
+
+    async def test_mcp_server(self, who: Principal, server_id: str) -> McpTest:
+        """Whether it answers now, and what it offers."""
+        server = await self.mcp_servers.get(who, server_id)
+        if server.type == "local":
+            return untested()
+        return await tested(await self.mcp_pool(), await self.mcp_servers.endpoint_of(server.id))
 
     async def close(self) -> None:
         """Ends what is connected; the store belongs to whoever opened it."""

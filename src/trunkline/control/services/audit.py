@@ -9,12 +9,12 @@ someone who has the database but not the control plane's key. By the heads that 
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
 import structlog
-from sqlalchemy import Row, insert, select, true, update
+from sqlalchemy import ColumnElement, Row, insert, or_, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
@@ -31,7 +31,7 @@ from trunkline.control.store.service_schema import audit, audit_head
 
 DETAILS_BYTES_MAX = 64 * 1024
 _GENESIS = "0" * 64
-_HEAD_CONTEXT = "audit:head"
+HEAD_CONTEXT = "audit:head"
 
 _log = structlog.get_logger(__name__)
 
@@ -47,11 +47,45 @@ class AuditEntry(msgspec.Struct, frozen=True):
     org_id: str | None
     user_id: str | None
     session_id: str | None
-    source: str | None
+    source: Source | None
     event: str
     details: dict[str, Any]
     prev_hash: str
     hash: str
+
+
+class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which entries are wanted: `since <= at < until`, `event` begins so, `text` is in it."""
+
+    user_id: str | None = None
+    session_id: str | None = None
+    source: Source | None = None
+    event: str | None = None
+    since: int | None = None
+    until: int | None = None
+    text: str | None = None
+
+    @property
+    def conditions(self) -> Iterator[ColumnElement[bool]]:
+        for column, value in (
+            (audit.c.user_id, self.user_id),
+            (audit.c.session_id, self.session_id),
+            (audit.c.source, self.source),
+        ):
+            if value is not None:
+                yield column == value
+        if self.event is not None:
+            yield audit.c.event.startswith(self.event, autoescape=True)
+        if self.since is not None:
+            yield audit.c.at >= self.since
+        if self.until is not None:
+            yield audit.c.at < self.until
+        if self.text is not None:
+            texts = (audit.c.event, audit.c.details)
+            yield or_(*(one.icontains(self.text, autoescape=True) for one in texts))
+
+
+_EVERYTHING = AuditFilter()
 
 
 class BrokenLink(msgspec.Struct, frozen=True):
@@ -161,7 +195,7 @@ class Audit:
         return newest.seq
 
     def _seal(self, head: Head) -> bytes:
-        return self._keys.seal(msgspec.json.encode(head).decode(), _HEAD_CONTEXT)
+        return self._keys.seal(msgspec.json.encode(head).decode(), HEAD_CONTEXT)
 
     def _open(self, sealed: bytes | None) -> Head | None:
         """The head; an empty log's before the first start, None when it is not ours."""
@@ -169,7 +203,7 @@ class Audit:
             has_started = self._heads is not None and self._heads.newest is not None
             return None if has_started else Head(0, _GENESIS)
         try:
-            return msgspec.json.decode(self._keys.unseal(sealed, _HEAD_CONTEXT), type=Head)
+            return msgspec.json.decode(self._keys.unseal(sealed, HEAD_CONTEXT), type=Head)
         except Exception:  # whatever it is, it is not what this key sealed
             return None
 
@@ -234,9 +268,12 @@ class Audit:
         end = _end_problem(last, head) or _cut_off(last, {**anchors, **told})
         return Verification(end is None, last.seq, end, last.hash)
 
-    async def page(self, who: Principal, paging: Paging) -> Page[AuditEntry]:
+    async def page(
+        self, who: Principal, paging: Paging, wanted: AuditFilter = _EVERYTHING
+    ) -> Page[AuditEntry]:
         """Newest first. Members see what they did, org admins their org, admins all."""
         query = select(audit).where(visible(who, audit.c.org_id, audit.c.user_id, shared=False))
+        query = query.where(*wanted.conditions)
         if (cursor := paging.cursor) is not None:
             if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 15:
                 raise InvalidRequest("cursor is not one that a list returned")

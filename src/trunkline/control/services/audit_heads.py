@@ -4,6 +4,7 @@ A line holds number and hash of an entry and when it was noted (Unix ms). Whoeve
 and not this folder cannot put the log back to an older state, or empty it, without being seen.
 """
 
+import errno
 import os
 import re
 from pathlib import Path
@@ -68,7 +69,10 @@ class AuditHeads:
         line = f"{_mend(self._path)}{head.seq} {head.hash} {now_ms}\n".encode()
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(file, line)
+            before = os.fstat(file).st_size
+            if os.write(file, line) != len(line):
+                os.ftruncate(file, before)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(file)
         finally:
             os.close(file)

@@ -20,7 +20,7 @@ import httpx2
 import msgspec
 from msgspec import Meta
 
-from trunkline import limits
+from trunkline import extras, limits
 from trunkline.control.redaction import redact
 from trunkline.control.services import memory_terms
 from trunkline.control.settings import Settings
@@ -105,7 +105,7 @@ class BuiltIn:
     async def model(self) -> Model:
         # Known without loading: a server without memories needs no weights.
         if self._load is load_wordllama and importlib.util.find_spec("wordllama") is None:
-            raise NoEmbeddings("wordllama is not installed: pip install 'trunkline[embeddings]'")
+            raise NoEmbeddings(f"wordllama is not installed: {extras.fix('embeddings')}")
         if self._problem:
             raise NoEmbeddings(self._problem)
         return Model(BUILT_IN, _BUILT_IN_DIMENSION)

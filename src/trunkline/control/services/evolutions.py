@@ -4,6 +4,7 @@
 """
 
 import asyncio
+from typing import Literal
 
 import msgspec
 import structlog
@@ -21,12 +22,15 @@ from trunkline.control.records.page import Page, Paging, SeenRows
 from trunkline.control.services import skill_package
 from trunkline.control.services.idempotency import Once, always
 from trunkline.control.services.skill_package import SkillPackage
-from trunkline.control.services.skills import Skill, Skills
+from trunkline.control.services.skills import Skill, SkillDiff, Skills
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import evolutions
 
 _log = structlog.get_logger()
 _SOURCE = "evolution"
+
+
+State = Literal["pending", "approved", "rejected"]
 
 
 class EvolutionInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +41,7 @@ class EvolutionInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evolution(msgspec.Struct, frozen=True):
-    """`state` is pending, approved or rejected; `skill` is the record that an approval made."""
+    """`skill` is the record that an approval made."""
 
     id: str
     org_id: str
@@ -47,11 +51,18 @@ class Evolution(msgspec.Struct, frozen=True):
     description: str
     skill_md: str
     quality_score: float
-    state: str
+    state: State
     decided_by: str | None
     decided_at: int | None
     skill: str | None
     created_at: int
+
+
+class EvolutionDetail(Evolution, frozen=True):
+    """With what it changes: against the skill as it is now, or was before the approval."""
+
+    skill_id: str
+    changes: SkillDiff
 
 
 class Evolutions(SeenRows[Evolution]):
@@ -99,6 +110,18 @@ class Evolutions(SeenRows[Evolution]):
         if ((await connection.execute(waiting)).scalar() or 0) >= self._pending_max:
             raise LimitReached("too many evolutions wait for a decision")
 
+    async def detail(self, who: Principal, evolution_id: str) -> EvolutionDetail:
+        evolution = await self.get(who, evolution_id)
+        package = await asyncio.to_thread(_package, evolution)
+        made = None
+        if evolution.skill is not None:
+            made = await self._skills.made_at(evolution.skill)
+        changes = await self._skills.changed_by(
+            evolution.org_id, package.skill_id, package.files, before=made
+        )
+        fields = msgspec.structs.asdict(evolution)
+        return EvolutionDetail(**fields, skill_id=package.skill_id, changes=changes)
+
     async def approve(self, who: Principal, evolution_id: str) -> Evolution:
         """Makes it a skill. Whoever decides first decides."""
         who.require_org_admin()
@@ -114,7 +137,7 @@ class Evolutions(SeenRows[Evolution]):
         self, evolution: Evolution, package: SkillPackage | None, by: str
     ) -> Evolution:
         """Approves it as that package, or rejects it when there is none."""
-        state = "approved" if package else "rejected"
+        state: State = "approved" if package else "rejected"
         decided = msgspec.structs.replace(
             evolution, state=state, decided_by=by, decided_at=self._clock()
         )
@@ -146,7 +169,7 @@ class Evolutions(SeenRows[Evolution]):
             raise Conflict("the skill was changed at the same time; try again") from error
 
     async def page(
-        self, who: Principal, paging: Paging, state: str | None = None
+        self, who: Principal, paging: Paging, state: State | None = None
     ) -> Page[Evolution]:
         """Of one state, or of all."""
         if state is None:

@@ -32,20 +32,41 @@ class AddressRefused(Forbidden):
 
 
 class AddressGuard:
-    """`allowed`: host names, addresses and networks, comma-separated, that may be private."""
+    """`allowed`: host names, addresses and networks, comma-separated, that may be private; the
+    value of the setting of that name."""
 
-    def __init__(self, allowed: str) -> None:
-        self._hosts, self._networks = hosts_and_networks(allowed)
+    def __init__(
+        self, allowed: str, setting: str = "mcp_allowed_hosts", code: str = "MCP_ADDRESS_REFUSED"
+    ) -> None:
+        self._hosts, self._networks = hosts_and_networks(setting, allowed)
+        self._setting = setting
+        self._code = code
 
-    def allows(self, host: str, address: str) -> bool:
-        """Whether a connection for `host` may go to that address."""
+    def is_named(self, host: str) -> bool:
+        """Whether an operator has named that very host, or the network of that address."""
         if host.lower().rstrip(".") in self._hosts:
             return True
         try:
-            parsed = ipaddress.ip_address(address.partition("%")[0])
+            parsed = ipaddress.ip_address(host.partition("%")[0])
         except ValueError:
             return False
-        return is_public(parsed) or any(parsed in network for network in self._networks)
+        return any(parsed in network for network in self._networks)
+
+    def refused(self, host: str) -> "AddressRefused":
+        return AddressRefused(
+            f"{host!r} is at an address that is not public; an operator can allow it with "
+            f"the setting {self._setting}",
+            code=self._code,
+        )
+
+    def allows(self, host: str, address: str) -> bool:
+        """Whether a connection for `host` may go to that address."""
+        if host.lower().rstrip(".") in self._hosts or self.is_named(address):
+            return True
+        try:
+            return is_public(ipaddress.ip_address(address.partition("%")[0]))
+        except ValueError:
+            return False
 
 
 async def resolve(host: str, port: int) -> list[str]:
@@ -79,10 +100,7 @@ class GuardedBackend(AsyncNetworkBackend):
             raise httpcore2.ConnectError(f"no address for {host!r}: {error}") from error
         fine = [address for address in addresses if self._guard.allows(host, address)]
         if not fine:
-            raise AddressRefused(
-                f"{host!r} is at an address that is not public; an operator can allow it with "
-                "the setting mcp_allowed_hosts"
-            )
+            raise self._guard.refused(host)
         failure: httpcore2.ConnectError | None = None
         for address in fine:
             try:

@@ -189,7 +189,7 @@ class McpPool:
         # These log URLs and session ids, which may be secrets, below the level of a warning.
         for name in ("httpx2", "httpcore2", "mcp.client.streamable_http"):
             logging.getLogger(name).setLevel(logging.WARNING)
-        servers.on_remove(self.forget)
+        servers.on_change(self.forget)
 
     @property
     def size(self) -> int:
@@ -214,10 +214,10 @@ class McpPool:
 
     async def tools(self, org_id: str, user_id: str, server: str) -> list[dict[str, Any]]:
         """What the server offers: `{name, description, inputSchema, annotations}` of each tool."""
-        return await self._ask(
-            await self._servers.endpoint(org_id, user_id, server),
-            lambda client: _list_tools(client, self._limits),
-        )
+        return await self.tools_of(await self._servers.endpoint(org_id, user_id, server))
+
+    async def tools_of(self, endpoint: Endpoint) -> list[dict[str, Any]]:
+        return await self._ask(endpoint, lambda client: _list_tools(client, self._limits))
 
     async def _ask(self, endpoint: Endpoint, question: Question[T]) -> T:
         try:
@@ -281,7 +281,7 @@ class McpPool:
             self._drop(key)
 
     def forget(self, server_id: str) -> None:
-        """The record is gone: its connection ends at once."""
+        """The record is changed or gone: its connection ends at once."""
         if server_id in self._open:
             self._drop(server_id)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import httpx2
 import msgspec
+from msgspec import UNSET, UnsetType
 from sqlalchemy import Row, and_, or_, select
 from sqlalchemy.exc import IntegrityError
 
@@ -17,10 +18,10 @@ from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock
-from trunkline.control.errors import Conflict, InvalidRequest, NotFound
+from trunkline.control.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.records.fields import checked_text
-from trunkline.control.records.page import SeenRows
+from trunkline.control.records.page import SeenRows, changes
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import mcp_servers
 
@@ -35,33 +36,54 @@ _OWN_HEADERS = re.compile(
 )
 
 
+Kind = Literal["remote", "local"]
+
+
 class McpServerInput(msgspec.Struct, frozen=True, kw_only=True):
     """What a person says about a server. Remote: `url`, `headers`. Local: `command`, `args`.
-    `trust_hints`: what it says of its tools counts, so that those that only read ask nobody."""
+    `trust_hints`: what it says of its tools counts, so that those that only read ask nobody.
+    `enabled`: sessions get it."""
 
     name: str
-    type: Literal["remote", "local"]
+    type: Kind
     url: str | None = None
     headers: dict[str, str] = {}
     command: str | None = None
     args: list[str] = []
     timeout_s: float = limits.MCP_TIMEOUT_S
     trust_hints: bool = False
+    enabled: bool = True
+
+
+class McpServerPatch(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left out stays; `headers` replace all that there were. What kind of server it is
+    stays too."""
+
+    name: str | UnsetType = UNSET
+    url: str | UnsetType = UNSET
+    headers: dict[str, str] | UnsetType = UNSET
+    command: str | UnsetType = UNSET
+    args: list[str] | UnsetType = UNSET
+    timeout_s: float | UnsetType = UNSET
+    trust_hints: bool | UnsetType = UNSET
+    enabled: bool | UnsetType = UNSET
 
 
 class McpServer(msgspec.Struct, frozen=True):
-    """A record as it may be shown: `url` without query and secrets, no headers."""
+    """A record as it may be shown: `url` without query and secrets, no headers. One that is not
+    `enabled` is told to no session, and not called for any."""
 
     id: str
     org_id: str
     user_id: str | None
     name: str
-    type: str
+    type: Kind
     url: str | None
     command: str | None
     args: list[str]
     timeout_s: float
     trust_hints: bool
+    enabled: bool
     created_at: int
 
 
@@ -85,11 +107,12 @@ class McpServers(SeenRows[McpServer]):
         super().__init__(store, mcp_servers, McpServer, "mcp server", shared=True)
         self._keys = keys
         self._clock = clock
-        self._on_remove: list[Callable[[str], None]] = []
+        self._on_change: list[Callable[[str], None]] = []
 
-    def on_remove(self, forget: Callable[[str], None]) -> None:
-        """Registers a function that is called with the id of a removed server."""
-        self._on_remove.append(forget)
+    def on_change(self, forget: Callable[[str], None]) -> None:
+        """Registers a function that is called with the id of a server that was changed or
+        removed."""
+        self._on_change.append(forget)
 
     async def add(self, org_id: str, user_id: str | None, given: McpServerInput) -> McpServer:
         """`user_id` None: for the whole org."""
@@ -105,20 +128,54 @@ class McpServers(SeenRows[McpServer]):
             args=given.args,
             timeout_s=given.timeout_s,
             trust_hints=given.trust_hints,
+            enabled=given.enabled,
             created_at=self._clock(),
         )
-        sealed = None
-        if given.url:
-            secrets = msgspec.json.encode(_Secrets(given.url, given.headers)).decode()
-            sealed = self._keys.seal(secrets, _context(server.id))
         try:
-            return await self._add(server, sealed=sealed)
+            return await self._add(server, sealed=self._sealed(server.id, given))
         except IntegrityError as error:
             raise Conflict(f"there is an MCP server {given.name!r} already") from error
 
+    async def change(self, who: Principal, server_id: str, patch: McpServerPatch) -> McpServer:
+        """Sessions that run go on with what they were told of it."""
+        server = await self._owned(who, server_id)
+        if server.user_id not in (None, who.user_id):
+            raise Forbidden("what somebody else's sessions start and call is theirs to say")
+        given = await self._given(server, patch)
+        _check(given)
+        values = msgspec.structs.asdict(given) | {"sealed": self._sealed(server_id, given)}
+        values["url"] = _shown(given.url) if given.url else None
+        del values["headers"], values["type"]
+        try:
+            await self._change(server_id, values)
+        except IntegrityError as error:
+            raise Conflict(f"there is an MCP server {given.name!r} already") from error
+        self._changed(server_id)
+        return await self.get(who, server_id)
+
+    async def _given(self, server: McpServer, patch: McpServerPatch) -> McpServerInput:
+        """What a person would say to have the server as it is, with the patch on top."""
+        known = msgspec.structs.asdict(server)
+        said = {name: known[name] for name in McpServerInput.__struct_fields__ if name in known}
+        if server.type == "remote":
+            endpoint = await self.endpoint_of(server.id)
+            if endpoint.headers and patch.headers is UNSET and patch.url is not UNSET:
+                _check_same_host(endpoint.url, patch.url)
+            said |= {"url": endpoint.url, "headers": endpoint.headers}
+        return McpServerInput(**{**said, **changes(patch)})
+
+    def _sealed(self, server_id: str, given: McpServerInput) -> bytes | None:
+        if not given.url:
+            return None
+        secrets = msgspec.json.encode(_Secrets(given.url, given.headers)).decode()
+        return self._keys.seal(secrets, _context(server_id))
+
     async def remove(self, who: Principal, server_id: str) -> None:
         await self._remove_owned(who, server_id)
-        for forget in self._on_remove:
+        self._changed(server_id)
+
+    def _changed(self, server_id: str) -> None:
+        for forget in self._on_change:
             forget(server_id)
 
     async def index_for(
@@ -127,7 +184,7 @@ class McpServers(SeenRows[McpServer]):
         """The `mcp_servers` of a session's start; `names` chooses some."""
         query = (
             select(mcp_servers)
-            .where(_reachable(org_id, user_id))
+            .where(_reachable(org_id, user_id), mcp_servers.c.enabled)
             .order_by(mcp_servers.c.name, mcp_servers.c.user_id.is_(None))
             .limit(2 * limits.MCP_SERVERS_MAX)
         )
@@ -147,15 +204,27 @@ class McpServers(SeenRows[McpServer]):
         query = (
             select(mcp_servers)
             .where(_reachable(org_id, user_id), or_(is_name, mcp_servers.c.id == name))
-            .order_by(is_name.desc(), mcp_servers.c.user_id.is_(None))
+            .order_by(is_name.desc(), mcp_servers.c.enabled.desc(), mcp_servers.c.user_id.is_(None))
             .limit(1)
         )
         row = await self._store.first(query)
         if row is None:
             raise NotFound("mcp server", name)
+        if not row.enabled:
+            raise InvalidRequest(f"MCP server {name!r} is switched off", code="MCP_DISABLED")
+        return self._endpoint(row)
+
+    async def endpoint_of(self, server_id: str) -> Endpoint:
+        """Of one record, whether it is switched on or not: for whoever may see it."""
+        row = await self._store.first(select(mcp_servers).where(mcp_servers.c.id == server_id))
+        if row is None:
+            raise NotFound("mcp server", server_id)
+        return self._endpoint(row)
+
+    def _endpoint(self, row: Row[Any]) -> Endpoint:
         if row.type != "remote":
             raise InvalidRequest(
-                f"MCP server {name!r} is local: the session starts it itself", code="MCP_LOCAL"
+                f"MCP server {row.name!r} is local: the session starts it itself", code="MCP_LOCAL"
             )
         opened = self._keys.unseal(row.sealed, _context(row.id))
         secrets = msgspec.json.decode(opened, type=_Secrets)
@@ -220,6 +289,16 @@ def _check_remote(given: McpServerInput) -> None:
             raise InvalidRequest(f"headers: {name[:100]!r} cannot be set")
         if len(value) > limits.MCP_HEADER_CHARS_MAX or not _HEADER_VALUE.match(value):
             raise InvalidRequest(f"headers: the value of {name!r} must be short and plain ASCII")
+
+
+def _check_same_host(before: str, now: str) -> None:
+    """Headers are secrets of the host that they were given for."""
+    try:
+        old, new = httpx2.URL(before), httpx2.URL(now)
+    except httpx2.InvalidURL as error:
+        raise InvalidRequest(f"url: {error}") from error
+    if (old.scheme, old.host, old.port) != (new.scheme, new.host, new.port):
+        raise InvalidRequest("url is on another host: say its headers as well")
 
 
 def _shown(text: str) -> str:

@@ -166,13 +166,13 @@ class MemoryIndex:
             for row, vector in zip(rows, found, strict=True)
             if vector is not None and not is_nothing(vector)
         ]
-        these = memories.c.id.in_([row.id for row in rows])
+        # By their rows in the index: one that was changed meanwhile has another.
+        these = memories.c.fts_rowid.in_([row.fts_rowid for row in rows])
         async with self._store.write() as connection:
             done = update(memories).where(these).values(embedded_by=model.fingerprint)
             await connection.execute(done)
-            # Meanwhile some may have been removed.
-            left = set(await connection.scalars(select(memories.c.id).where(these)))
-            if still := [one for one in placed if one[0].memory_id in left]:
+            left = set(await connection.scalars(select(memories.c.fts_rowid).where(these)))
+            if still := [one for one in placed if one[0].row in left]:
                 await vectors.put(connection, still)
 
     async def _encode(self, texts: list[str]) -> Sequence[Vector | None]:

@@ -15,6 +15,7 @@ from sqlalchemy import TextClause, bindparam, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from trunkline import extras
 from trunkline.control.services.embeddings import Model, NoEmbeddings, Vector
 from trunkline.control.services.memory_search import CANDIDATES, Scores
 from trunkline.control.store import sqlite_vec
@@ -102,7 +103,7 @@ class _SqliteVectors(_Table):
     @classmethod
     async def open(cls, store: Store, model: Model) -> "_SqliteVectors":
         if why := sqlite_vec.problem():
-            raise NoEmbeddings(f"{why}: {sqlite_vec.FIX}")
+            raise NoEmbeddings(f"{why}: {extras.fix('embeddings')}")
         table = _PREFIX + model.fingerprint
         listed = text(
             "SELECT name FROM sqlite_master WHERE name GLOB 'memory_vectors_*'"

@@ -19,6 +19,7 @@ from trunkline.control.services.evolutions import EvolutionInput
 from trunkline.control.services.idempotency import Once, Repeated
 from trunkline.control.services.rules import check
 from trunkline.control.services.usage import UsageReport
+from trunkline.control.store import causes
 from trunkline.permissions.names import mcp_name, names_of
 from trunkline.permissions.subjects import Call
 
@@ -121,7 +122,8 @@ class Methods:
             raise TrunklineError(f"{method} failed; the control plane's log says why") from error
 
     async def notify(self, caller: Caller, method: str, given: dict[str, Any]) -> None:
-        """Takes a notification. A bad one is logged and counted; nothing is raised."""
+        """Takes a notification. A bad one is logged and counted; what is raised is that nothing can
+        be written now."""
         run = self._notifications.get(method)
         label = "unknown" if run is None else method
         try:
@@ -129,6 +131,8 @@ class Methods:
                 raise InvalidRequest(f"no method {method[:100]!r}", code="METHOD_NOT_FOUND")
             await run(caller, given)
         except TrunklineError as error:
+            if causes.is_refusal(error):
+                raise
             self.refused[label] += 1
             fields = msgspec.structs.asdict(caller)
             _log.warning("notification refused", method=label, reason=error.message, **fields)
@@ -144,7 +148,8 @@ class Methods:
     async def _memory_search(self, caller: Caller, query: str, top_k: int | None = None) -> Json:
         search = self._services.memories.search
         hits = await search(caller.org_id, caller.user_id, query, top_k)
-        return {"results": msgspec.to_builtins(hits)}
+        told = [{"content": h.content, "score": h.score, "metadata": h.metadata} for h in hits]
+        return {"results": told}
 
     async def _mcp_call(
         self, caller: Caller, server: str, tool: str, arguments: Json | None = None

@@ -2,7 +2,7 @@
 machine asks for. Which rule holds is decided in `trunkline/permissions`."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -21,8 +21,9 @@ from trunkline.control.store.service_schema import rules
 from trunkline.permissions import rules as written
 from trunkline.permissions.decision import decide
 from trunkline.permissions.judging import told
+from trunkline.permissions.names import names_of
 from trunkline.permissions.rules import Effect, Level
-from trunkline.permissions.subjects import Call
+from trunkline.permissions.subjects import Call, Subject, host, host_of_url
 
 _TARGETED = ("agent", "machine", "session")
 
@@ -46,14 +47,14 @@ class Rule(msgspec.Struct, kw_only=True):
     machine_id: str | None = None
     agent_id: str | None = None
     session_id: str | None = None
-    level: str = ""
-    effect: str
+    level: Level = "org"
+    effect: Effect
     rule: str
     created_by: str
     created_at: int
 
     def __post_init__(self) -> None:
-        owners = {
+        owners: dict[Level, str | None] = {
             "session": self.session_id,
             "agent": self.agent_id,
             "machine": self.machine_id,
@@ -75,6 +76,16 @@ class Owner(msgspec.Struct, frozen=True):
     machine_id: str | None = None
     agent_id: str | None = None
     session_id: str | None = None
+
+
+class RuleTrial(msgspec.Struct, kw_only=True):
+    """`rule`: as it will be written. `about`: what its calls are told apart by. `matches`: whether
+    it is for the call, null where none was given. On its machine, parts of a command that only read
+    are allowed beside it."""
+
+    rule: str
+    about: Literal["command", "path", "domain", "tool"]
+    matches: bool | None
 
 
 class Rules(SeenRows[Rule]):
@@ -129,8 +140,13 @@ class Rules(SeenRows[Rule]):
         await self._remove(rule_id)
         await self._changed(rule)
 
-    async def page_of(self, who: Principal, paging: Paging, level: str | None) -> Page[Rule]:
-        wanted = () if level is None else (_level == level,)
+    async def page_of(
+        self, who: Principal, paging: Paging, level: str | None, agent_id: str | None = None
+    ) -> Page[Rule]:
+        """`agent_id`: those for this agent alone."""
+        wanted = [] if level is None else [_level == level]
+        if agent_id is not None:
+            wanted.append(rules.c.agent_id == agent_id)
         return await self._page(paging, self._seen_by(who), *wanted)
 
     async def of_session(self, session_id: str) -> list[Rule]:
@@ -175,10 +191,33 @@ class Rules(SeenRows[Rule]):
             await changed(rule)
 
 
+def tried(effect: Effect, text: str, call: str) -> RuleTrial:
+    """A rule that nobody has made, and a call that nobody makes."""
+    try:
+        rule = written.read(effect, text)
+    except ValueError as error:
+        raise InvalidRequest(str(error), code="INVALID_RULE") from error
+    kind, call = (None if rule.pattern is None else rule.pattern.kind), call.strip()
+    match kind:
+        case None:
+            subjects: tuple[Subject, ...] = ()
+        case "domain":
+            is_url = "://" in call
+            subjects = (host_of_url(call) if is_url else host(call),)
+        case "path":
+            subjects = (Subject("path", call.removeprefix("./") or None),)
+        case "command":
+            subjects = (Subject("command", call),)
+    names = names_of(rule.tool if kind is not None else call)
+    decided = decide([rule], Call(names, subjects)) if call else None
+    is_for_it = decided is not None and decided.rule is not None
+    return RuleTrial(rule=rule.text, about=kind or "tool", matches=is_for_it if call else None)
+
+
 def check(held: list[Rule], call: Call, *, asks: bool) -> None:
     """Raises Forbidden where a rule denies what a machine asks for, or wants a person asked and
     the machine cannot. `asks`: it has asked by the same rules itself."""
-    found = [written.read(one.effect, one.rule, one.level) for one in held]  # type: ignore[arg-type]
+    found = [written.read(one.effect, one.rule, one.level) for one in held]
     decided = decide(found, call)
     if decided is None or decided.effect == "allow":
         return

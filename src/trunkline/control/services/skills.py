@@ -9,23 +9,24 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-from sqlalchemy import and_, delete, func, insert, or_, select
+from sqlalchemy import and_, delete, exists, func, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import Conflict, LimitReached, NotFound, TooLarge
+from trunkline.control.errors import Conflict, NotFound, TooLarge
 from trunkline.control.ids import new_id
+from trunkline.control.quotas import Owner, Quotas
 from trunkline.control.records.fields import checked_text
-from trunkline.control.records.page import SeenRows
-from trunkline.control.services import skill_package
+from trunkline.control.records.page import Page, Paging, SeenRows
+from trunkline.control.services import skill_diff, skill_package
+from trunkline.control.services.skill_diff import Files
 from trunkline.control.services.skill_manifest import Requires
 from trunkline.control.services.skill_package import FileInventory, SkillPackage, wire_file
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import skill_files, skills
-from trunkline.control.tuning import DEFAULT
 
 LATEST = "latest"
 WIRE_BYTES_MAX = 7 * limits.MIB  # what fits one frame after base64
@@ -58,13 +59,28 @@ class Skill(msgspec.Struct, frozen=True):
         }
 
 
+class SkillVersion(msgspec.Struct, frozen=True):
+    """`id` is the record of that version."""
+
+    id: str
+    version: str
+    source: str
+    created_at: int
+
+
+class SkillDiff(msgspec.Struct, frozen=True):
+    """What a package changes. `against`: the version that it is compared with; null: there is none
+    before it. `diff`: unified, over all files."""
+
+    against: SkillVersion | None
+    diff: str
+
+
 class Skills(SeenRows[Skill]):
-    def __init__(
-        self, store: Store, clock: Clock, org_bytes_max: int = DEFAULT.skill_bytes_per_org_max
-    ) -> None:
+    def __init__(self, store: Store, clock: Clock, quotas: Quotas | None = None) -> None:
         super().__init__(store, skills, Skill, "skill")
         self._clock = clock
-        self._org_bytes_max = org_bytes_max
+        self._quotas = quotas or Quotas(store)
 
     async def import_zip(self, org_id: str, data: bytes) -> Skill:
         package = await asyncio.to_thread(skill_package.read_zip, data)
@@ -82,17 +98,8 @@ class Skills(SeenRows[Skill]):
         self, connection: AsyncConnection, org_id: str, package: SkillPackage, source: str
     ) -> Skill:
         """Adds a version inside the caller's transaction; it is the latest from then on."""
-        stored = (
-            select(func.sum(func.length(skill_files.c.content)))
-            .join(skills, skills.c.id == skill_files.c.skill)
-            .where(skills.c.org_id == org_id)
-        )
-        used = (await connection.execute(stored)).scalar() or 0
-        if used + sum(map(len, package.files.values())) > self._org_bytes_max:
-            raise LimitReached(
-                f"no room for this skill: an org has at most {self._org_bytes_max:,} bytes of "
-                "them; remove old versions first"
-            )
+        size = sum(map(len, package.files.values()))
+        await self._quotas.take(connection, "skill_bytes", Owner(org_id), size)
         newest = select(func.max(skills.c.created_at)).where(
             and_(skills.c.org_id == org_id, skills.c.skill_id == package.skill_id)
         )
@@ -171,6 +178,75 @@ class Skills(SeenRows[Skill]):
         """The paths of its files."""
         query = select(skill_files.c.path).where(skill_files.c.skill == skill.id)
         return sorted(await self._store.scalars(query))
+
+    async def file(self, skill: Skill, path: str) -> bytes:
+        """The content of one of its files."""
+        query = select(skill_files.c.content).where(
+            skill_files.c.skill == skill.id, skill_files.c.path == path
+        )
+        row = await self._store.first(query)
+        if row is None:
+            raise NotFound("file", path)
+        return bytes(row.content)
+
+    async def versions(self, skill: Skill) -> list[SkillVersion]:
+        """All there are of the same skill, newest first."""
+        columns = (skills.c[name] for name in SkillVersion.__struct_fields__)
+        query = (
+            select(*columns)
+            .where(skills.c.org_id == skill.org_id, skills.c.skill_id == skill.skill_id)
+            .order_by(skills.c.created_at.desc())
+            .limit(limits.SKILL_VERSIONS_SHOWN_MAX)
+        )
+        rows = await self._store.all(query)
+        return [msgspec.convert(row, SkillVersion, from_attributes=True) for row in rows]
+
+    async def diff(self, skill: Skill) -> SkillDiff:
+        """Against the version before it."""
+        files = await self._content(skill.id)
+        return await self.changed_by(skill.org_id, skill.skill_id, files, before=skill.created_at)
+
+    async def changed_by(
+        self, org_id: str, skill_id: str, files: Files, *, before: int | None = None
+    ) -> SkillDiff:
+        """What those files change against the latest version, or the last one `before` then."""
+        query = self._query.where(skills.c.org_id == org_id, skills.c.skill_id == skill_id)
+        if before is not None:
+            query = query.where(skills.c.created_at < before)
+        last = await self._first(query.order_by(skills.c.created_at.desc()).limit(1))
+        old = {} if last is None else await self._content(last.id)
+        diff = await asyncio.to_thread(skill_diff.unified, old, files)
+        if last is None:
+            return SkillDiff(None, diff)
+        return SkillDiff(SkillVersion(last.id, last.version, last.source, last.created_at), diff)
+
+    async def made_at(self, row_id: str) -> int | None:
+        """None when that version was removed."""
+        row = await self._store.first(select(skills.c.created_at).where(skills.c.id == row_id))
+        return None if row is None else int(row.created_at)
+
+    async def _content(self, row_id: str) -> dict[str, bytes]:
+        query = select(skill_files.c.path, skill_files.c.content).where(
+            skill_files.c.skill == row_id
+        )
+        return {row.path: bytes(row.content) for row in await self._store.all(query)}
+
+    async def page_of(
+        self, who: Principal, paging: Paging, skill_id: str | None = None, *, latest: bool = False
+    ) -> Page[Skill]:
+        """`skill_id`: the versions of that one; `latest`: of each skill the newest alone."""
+        where = [self._seen_by(who)]
+        if skill_id is not None:
+            where.append(skills.c.skill_id == skill_id)
+        if latest:
+            other = skills.alias()
+            newer = exists().where(
+                other.c.org_id == skills.c.org_id,
+                other.c.skill_id == skills.c.skill_id,
+                other.c.created_at > skills.c.created_at,
+            )
+            where.append(~newer)
+        return await self._page(paging, *where)
 
     async def remove(self, who: Principal, name: str) -> None:
         """Removes one version, by record id, or every version, by skill id."""

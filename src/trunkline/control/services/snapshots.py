@@ -11,24 +11,21 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.clock import Clock
-from trunkline.control.errors import LimitReached
 from trunkline.control.ids import new_id
+from trunkline.control.quotas import Owner, QuotaReached, Quotas
 from trunkline.control.records.fields import checked_object
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import sessions
 from trunkline.control.store.service_schema import snapshots
-from trunkline.control.tuning import DEFAULT
 
 KEPT = 3
 
 
 class Snapshots:
-    def __init__(
-        self, store: Store, clock: Clock, user_bytes_max: int = DEFAULT.snapshot_bytes_per_user_max
-    ) -> None:
+    def __init__(self, store: Store, clock: Clock, quotas: Quotas | None = None) -> None:
         self._store = store
         self._clock = clock
-        self._user_bytes_max = user_bytes_max
+        self._quotas = quotas or Quotas(store)
 
     async def sync(self, session_id: str, data: dict[str, Any]) -> None:
         """Stores a state and deletes the oldest beyond `KEPT`."""
@@ -56,18 +53,19 @@ class Snapshots:
 
     async def _make_room(self, connection: AsyncConnection, session_id: str, size: int) -> None:
         """Closed sessions are not started again: what was kept of them goes first."""
-        owner = select(sessions.c.user_id).where(sessions.c.id == session_id).scalar_subquery()
-        mine = select(sessions.c.id).where(sessions.c.user_id == owner)
-        used = select(func.sum(snapshots.c.bytes)).where(snapshots.c.session_id.in_(mine))
-        if (await connection.scalar(used) or 0) + size <= self._user_bytes_max:
-            return
-        closed = mine.where(sessions.c.status == "closed")
-        await connection.execute(delete(snapshots).where(snapshots.c.session_id.in_(closed)))
-        if (await connection.scalar(used) or 0) + size > self._user_bytes_max:
-            raise LimitReached(
-                f"no room for this snapshot: a user has at most {self._user_bytes_max:,} bytes of "
-                "them; close sessions first"
+        whose = select(sessions.c.org_id, sessions.c.user_id).where(sessions.c.id == session_id)
+        row = (await connection.execute(whose)).first()
+        if row is None:
+            return  # it was deleted; its snapshot has nowhere to go either
+        owner = Owner(row.org_id, row.user_id)
+        try:
+            await self._quotas.take(connection, "snapshot_bytes", owner, size)
+        except QuotaReached:
+            closed = select(sessions.c.id).where(
+                sessions.c.user_id == row.user_id, sessions.c.status == "closed"
             )
+            await connection.execute(delete(snapshots).where(snapshots.c.session_id.in_(closed)))
+            await self._quotas.take(connection, "snapshot_bytes", owner, size)
 
     async def latest(self, session_id: str) -> dict[str, Any] | None:
         query = (

@@ -1,4 +1,4 @@
-"""Token usage that machines report, and its sums by model, user, session, day or agent.
+"""Token usage that machines report, and its sums by model, user, session, agent, machine or day.
 
 Members see their own, org admins their org's, admins all.
 """
@@ -7,7 +7,7 @@ import datetime
 from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import ColumnElement, case, func, insert, select
+from sqlalchemy import ColumnElement, case, func, insert, null, select
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
@@ -22,7 +22,7 @@ from trunkline.control.store.schema import sessions
 from trunkline.control.store.service_schema import usage
 from trunkline.prices import Cost, Prices
 
-GroupBy = Literal["model", "user", "session", "day", "agent"]
+GroupBy = Literal["model", "user", "session", "day", "agent", "machine"]
 _DAY_MS = 24 * 3600 * 1000
 _GROUPS_MAX = 10_000
 _COST_MAX = 1_000_000  # of one report
@@ -42,8 +42,9 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageSum(msgspec.Struct, frozen=True):
-    """The usage of one group; `key` is null where its session or agent is gone. `cost` is that of
-    the calls whose price is known; of `unpriced_calls` it is not."""
+    """The usage of one group; `key` is null where its session, agent or machine is gone. `cost` is
+    that of the calls whose price is known; of `unpriced_calls` it is not. `day` (UTC): where it was
+    asked for day by day."""
 
     key: str | None
     calls: int
@@ -52,6 +53,7 @@ class UsageSum(msgspec.Struct, frozen=True):
     latency_ms_avg: float | None
     cost: Cost | None
     unpriced_calls: int
+    day: str | None = None
 
 
 class Usage:
@@ -96,14 +98,19 @@ class Usage:
         until: int | None = None,
         *,
         session_id: str | None = None,
+        by_day: bool = False,
     ) -> list[UsageSum]:
-        """Sums of what was reported in `since <= time < until` (Unix ms), largest first."""
+        """Sums of what was reported in `since <= time < until` (Unix ms), largest first; `by_day`:
+        of each day for itself, the newest first. A session's machine is the one that it is on
+        now."""
+        day = (usage.c.created_at - usage.c.created_at % _DAY_MS).label("day")
         keys: dict[GroupBy, ColumnElement[Any]] = {
             "model": usage.c.model,
             "user": usage.c.user_id,
             "session": usage.c.session_id,
-            "day": usage.c.created_at - usage.c.created_at % _DAY_MS,
+            "day": day,
             "agent": sessions.c.agent_id,
+            "machine": sessions.c.machine_id,
         }
         key = keys[group_by].label("key")
         total = func.sum(usage.c.tokens_in + usage.c.tokens_out)
@@ -111,6 +118,7 @@ class Usage:
         query = (
             select(
                 key,
+                day if by_day else null(),
                 func.count(),
                 func.sum(usage.c.tokens_in),
                 func.sum(usage.c.tokens_out),
@@ -120,11 +128,11 @@ class Usage:
             )
             .select_from(usage)
             .where(visible(who, usage.c.org_id, usage.c.user_id, shared=False))
-            .group_by(key)
-            .order_by(key.desc() if group_by == "day" else total.desc())
+            .group_by(key, *([day] if by_day else []))
+            .order_by(*([day.desc()] if by_day or group_by == "day" else []), total.desc())
             .limit(_GROUPS_MAX)
         )
-        if group_by == "agent":
+        if group_by in ("agent", "machine"):
             query = query.outerjoin(sessions, sessions.c.id == usage.c.session_id)
         if since is not None:
             query = query.where(usage.c.created_at >= since)
@@ -135,15 +143,16 @@ class Usage:
         rows = await self._store.all(query)
         return [
             UsageSum(
-                _shown(group_by, group),
+                _day(group) if group_by == "day" else group,
                 calls,
                 int(tokens_in),
                 int(tokens_out),
                 latency_ms,
                 None if cost is None else Cost(round(cost, 9), self._prices.currency),
                 calls - priced,
+                _day(on) if by_day else None,
             )
-            for group, calls, tokens_in, tokens_out, latency_ms, cost, priced in rows
+            for group, on, calls, tokens_in, tokens_out, latency_ms, cost, priced in rows
         ]
 
     def _cost_of(self, report: UsageReport) -> Cost | None:
@@ -153,7 +162,5 @@ class Usage:
         return self._prices.cost(report.model, {**report.details, **used})
 
 
-def _shown(group_by: GroupBy, group: Any) -> str | None:
-    if group_by != "day" or group is None:
-        return None if group is None else str(group)
-    return datetime.datetime.fromtimestamp(int(group) / 1000, datetime.UTC).date().isoformat()
+def _day(at_ms: Any) -> str:
+    return datetime.datetime.fromtimestamp(int(at_ms) / 1000, datetime.UTC).date().isoformat()

@@ -31,6 +31,7 @@ from trunkline.control.sessions.imported import lines_of
 from trunkline.control.sessions.records import NewSession, Session, SessionRecords
 from trunkline.control.sessions.resuming import resume_of
 from trunkline.control.sessions.sessions import Sessions
+from trunkline.control.storage import Storage
 
 _log = structlog.get_logger(__name__)
 
@@ -43,6 +44,7 @@ class Adopting:
         foreign: Foreign,
         histories: Histories,
         services: Services,
+        storage: Storage,
         clock: Clock,
     ) -> None:
         self._sessions = sessions
@@ -50,6 +52,7 @@ class Adopting:
         self._foreign = foreign
         self._histories = histories
         self._services = services
+        self._storage = storage
         self._clock = clock
 
     async def page(self, who: Principal, machine_id: str, **wanted: Any) -> Page[ForeignSession]:
@@ -74,12 +77,13 @@ class Adopting:
             raise InvalidRequest(f"adopt: a preset is needed: {', '.join(PRESETS)}")
         if new.runtime_type not in (None, runtime):
             raise InvalidRequest("runtime_type is another one than that of the conversation")
-        machine, _ = await self._sessions.choice.of(who, _run_by(new, runtime, preset))
+        machine = (await self._sessions.choice.of(who, _run_by(new, runtime, preset))).machine
         known = (await self._records.adopted_on(machine.id)).get(
             f"{runtime} {preset} {new.adopt.id}"
         )
         if known is not None:
             return await self._sessions.get(who, known)
+        self._storage.check()
         with machine.input() as core:
             core.check_room()
         found = await self._foreign.read(machine, runtime, preset, new.adopt.id)
@@ -119,7 +123,9 @@ class Adopting:
             return {"adopted": adopted, "snapshot": _snapshot(session_id, one)}
 
         try:
-            session = await self._histories.make(who, machine, chosen, made_of, lines, record)
+            session = await self._histories.make(
+                who, machine, chosen, made_of, self._histories.of(lines), record
+            )
         except IntegrityError:  # somebody else did in the same moment
             known = (await self._records.adopted_on(machine.id)).get(one.key)
             if known is None:

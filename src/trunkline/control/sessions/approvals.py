@@ -1,9 +1,10 @@
 """Questions of a session to a person, as records. Read here, written by `projection`."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import ColumnElement, exists, or_, select
+from sqlalchemy import ColumnElement, exists, or_, select, tuple_
 from sqlalchemy.orm import aliased
 
 from trunkline import limits
@@ -13,6 +14,7 @@ from trunkline.control.records.page import visible
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
+from trunkline.wire.event_types import Asked
 
 
 class Approval(msgspec.Struct, frozen=True):
@@ -20,8 +22,8 @@ class Approval(msgspec.Struct, frozen=True):
     session_id: str
     user_id: str
     request_id: str
-    state: str  # pending | confirmed | denied
-    request: dict[str, Any]
+    state: Literal["pending", "confirmed", "denied"]
+    request: Asked
     answer: Any
     answered_by: str | None
     answered_at: int | None
@@ -54,15 +56,18 @@ class Approvals:
         session_id: str | None = None,
         *,
         members: bool = True,
+        newest: bool = False,
     ) -> list[Approval]:
-        """Oldest first. Without `members`: a question of a person in a group stands there once,
-        as the group's, and not as its own session's too."""
+        """Oldest first, or the `newest`. Without `members`: a question of a person in a group
+        stands there once, as the group's, and not as its own session's too."""
         table, sessions = schema.approvals, schema.sessions
         wanted = [] if state is None else [table.c.state == state]
+        if state == "answered":
+            wanted = [table.c.state != "pending"]
         if session_id is not None:
             wanted.append(table.c.session_id == session_id)
         if cursor is not None:
-            wanted.append(table.c.id > cursor)
+            wanted.append(table.c.id < cursor if newest else table.c.id > cursor)
         if not members:
             wanted.append(~_is_asked_in_a_group())
         wanted.append(visible(who, sessions.c.org_id, table.c.user_id, shared=False))
@@ -71,11 +76,23 @@ class Approvals:
             select(*_COLUMNS)
             .join(sessions, sessions.c.id == table.c.session_id)
             .where(*wanted)
-            .order_by(table.c.id)
+            .order_by(table.c.id.desc() if newest else table.c.id)
             .limit(limit)
         )
         async with self._store.read() as connection:
             return [Approval(*row) for row in await connection.execute(query)]
+
+    async def named(self, names: Sequence[tuple[str, str]]) -> list[tuple[Approval, str]]:
+        """The questions of these sessions and ids, each with its org; whoever may see them."""
+        table, sessions = schema.approvals, schema.sessions
+        query = (
+            select(*_COLUMNS, sessions.c.org_id)
+            .join(sessions, sessions.c.id == table.c.session_id)
+            .where(tuple_(table.c.session_id, table.c.request_id).in_(names))
+            .order_by(table.c.id)
+        )
+        async with self._store.read() as connection:
+            return [(Approval(*row[:-1]), row[-1]) for row in await connection.execute(query)]
 
     async def find(self, who: Principal, name: str, session_id: str | None = None) -> Approval:
         """By its id, or by the id that its machine gave the question.

@@ -3,19 +3,28 @@
 A machine that is known to lack what the session needs is refused here, before anything is written.
 """
 
-from sqlalchemy import case, select
+from typing import NamedTuple
+
+from sqlalchemy import select, update
 
 from trunkline.control.access.auth import Principal
-from trunkline.control.errors import Conflict, NotFound, TrunklineError, Unavailable
+from trunkline.control.errors import Conflict, NotFound, TrunklineError
 from trunkline.control.machines import runtimes
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
 from trunkline.control.machines.runtimes import Runtime
 from trunkline.control.records.fields import Json
 from trunkline.control.sessions.known_names import unknown_model, unknown_setting
+from trunkline.control.sessions.picking import Candidate, Default, Placement, named, pick
 from trunkline.control.sessions.records import MadeOf, NewSession, Session, SessionRecords
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
+
+
+class Choice(NamedTuple):
+    machine: Machine
+    made_of: MadeOf
+    placement: Placement
 
 
 class MachineChoice:
@@ -24,26 +33,25 @@ class MachineChoice:
         self._machines = machines
         self._records = records
 
-    async def of(
-        self, who: Principal, new: NewSession, *, is_strict: bool = False
-    ) -> tuple[Machine, MadeOf]:
+    async def of(self, who: Principal, new: NewSession, *, is_strict: bool = False) -> Choice:
         """Raises what speaks against it. `is_strict`: a setting's name that the machine is known
         not to read does too; clients of other protocols may send what others understand."""
         if new.machine_id is None:
             made_of = await self._records.made_of(who, who.org_id, who.user_id, new)
-            machine = await self._one_of_theirs(who, made_of)
+            machine, placement = await self._one_of_theirs(who, made_of)
         else:
             machine = await self.named(who, new.machine_id)
             made_of = await self._records.made_of(who, machine.org_id, machine.user_id, new)
             if problem := problem_with(machine, made_of):
                 raise problem
+            placement = named(machine.id, await self._name_of(machine))
         runtime = (machine.runtimes or {}).get(made_of.runtime_type)
         if runtime is not None:
             chosen = {**(new.agent_config or {}), **(new.session_config or {})} if is_strict else {}
             if problem := unknown_setting(runtime, chosen):
                 raise problem
             await self._check_model(machine, runtime, made_of)
-        return machine, made_of
+        return Choice(machine, made_of, placement)
 
     async def _check_model(self, machine: Machine, runtime: Runtime, made_of: MadeOf) -> None:
         model = {**made_of.agent_config, **made_of.session_config}.get("model")
@@ -56,45 +64,69 @@ class MachineChoice:
         if problem := unknown_model(runtime, model, own, has_base_url=has_base_url):
             raise problem
 
+    async def drain(self, machine_id: str, is_draining: bool) -> None:
+        """From now on that machine is given no session, or is given some again."""
+        machine = await self._machines.get(machine_id)
+        table = schema.machines
+        change = update(table).where(table.c.id == machine_id).values(draining=is_draining)
+        await self._store.run(change)
+        machine.is_draining = is_draining
+        self._machines.changed(machine)
+
     async def named(self, who: Principal, machine_id: str) -> Machine:
         machine = await self._machines.named(machine_id)
         if not who.may_see(org_id=machine.org_id, user_id=machine.user_id):
             raise NotFound("machine", machine_id)
         return machine
 
-    async def _one_of_theirs(self, who: Principal, made_of: MadeOf) -> Machine:
+    async def _one_of_theirs(self, who: Principal, made_of: MadeOf) -> tuple[Machine, Placement]:
         """One that is there, else one that is expected; those that lack the runtime never."""
         table = schema.machines
-        async with self._store.read() as connection:
-            ids = await connection.scalars(
-                select(table.c.id)
-                .where(
-                    table.c.user_id == who.user_id,
-                    table.c.kind != "group",  # to talk to one is a choice
-                    table.c.state.in_(("pending", "online", "offline")),
-                )
-                # An execution plane, if there is one: it can do the most.
-                .order_by(case((table.c.kind == "vm", 0), else_=1), table.c.id.desc())
+        query = select(table.c.id, table.c.name).where(
+            table.c.user_id == who.user_id,
+            table.c.kind != "group",  # to talk to one is a choice
+            table.c.state.in_(("pending", "online", "offline")),
+        )
+        names = {
+            row.id: row.name for row in await self._store.all(query.order_by(table.c.id.desc()))
+        }
+        machines = [await self._machines.get(one) for one in names]
+        candidates = [
+            Candidate(
+                machine.id,
+                names[machine.id],
+                is_online=machine.line is not None,
+                is_plane=machine.kind == "vm",
+                sessions=len(machine.logs),
+                problem=problem_with(machine, made_of),
             )
-            machine_ids = list(ids)
-        candidates = [await self._machines.get(one) for one in machine_ids]
-        there = [machine for machine in candidates if machine.line is not None]
-        there += [
-            machine for machine in candidates if machine.line is None and _is_expected(machine)
+            for machine in machines
+            if machine.line is not None or _is_expected(machine)
         ]
-        refusals = []
-        for machine in there:
-            problem = problem_with(machine, made_of)
-            if problem is None:
-                return machine
-            refusals.append(problem)
-        if refusals:
-            raise refusals[0]
-        raise Unavailable("no machine of yours is online", code="NO_MACHINE")
+        default_id = await self.default_of(who.user_id)
+        default = None if default_id is None else Default(default_id, names.get(default_id))
+        placement = pick(candidates, default, made_of.runtime_type)
+        return await self._machines.get(placement.machine_id), placement
+
+    async def default_of(self, user_id: str) -> str | None:
+        """The machine that the user has chosen for sessions that name none."""
+        users = schema.users
+        query = select(users.c.default_machine_id).where(users.c.id == user_id)
+        found: str | None = await self._store.scalar(query)
+        return found
+
+    async def _name_of(self, machine: Machine) -> str:
+        table = schema.machines
+        return str(await self._store.scalar(select(table.c.name).where(table.c.id == machine.id)))
 
 
 def problem_with(machine: Machine, made_of: MadeOf | Session) -> TrunklineError | None:
     """Why that machine cannot run it, as far as that is known."""
+    if machine.is_draining:
+        return Conflict(
+            f"the machine {machine.id!r} is being drained: it takes no new sessions",
+            code="MACHINE_DRAINING",
+        )
     config = {**made_of.agent_config, **made_of.session_config}
     return runtimes.problem(
         made_of.runtime_type, config, machine.runtimes, machine.core.traits, machine.id

@@ -13,7 +13,14 @@ CHOICES: Final = frozenset(
     (
         *AGENT_FIELDS,
         # What our own runtime reads besides (`execution/orchestrator/settings.py`).
-        *("thinking_tokens", "context_window", "evolution", "max_turns", "max_tool_calls"),
+        *(
+            "thinking_tokens",
+            "context_window",
+            "evolution",
+            "max_turns",
+            "max_tool_calls",
+            "titles",
+        ),
         *("timeout_seconds", "approval_timeout_seconds"),
         *("worktree", "network", "network_hosts"),
         *("first_byte_timeout_seconds", "silence_timeout_seconds"),

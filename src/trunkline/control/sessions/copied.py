@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from trunkline.control.log import events
-from trunkline.control.log.segments import Logged
+from trunkline.control.log.store import Logged
 from trunkline.control.sessions import state as states
 from trunkline.wire.errors import Malformed
 
@@ -61,6 +61,14 @@ class Outline:
                     self._steers.pop(message_id, None)
                 case states.TurnEnded(turn_id=turn_id):
                     self._ends[turn_id] = entry.event_id
+
+    def before(self, turn_id: str) -> str | None:
+        """The last turn before that one that has ended; empty: there is none. None where there is
+        no such turn."""
+        if turn_id not in self._turns:
+            return None
+        earlier = self._turns[: self._turns.index(turn_id)]
+        return next((one for one in reversed(earlier) if one in self._ends), "")
 
     def cut(self, wanted: str | int | None) -> Cut | str | None:
         """At the end of that turn, by its id or its number from 1; None: of the last that has

@@ -6,6 +6,7 @@ nothing else does. What a machine is told follows from the state, in `machines/c
 
 from typing import Any
 
+from trunkline.control.ids import may_be_ours
 from trunkline.control.log import events
 from trunkline.control.machines.actions import Action, Append, Skip, Time
 from trunkline.control.sessions import notes
@@ -136,13 +137,15 @@ class SessionCore:
         self._append(line, event)
         if turn_id is not None:
             self._drop_questions({turn_id, event.turn, None})
+        elif event.turn is not None:
+            self._drop_questions({event.turn})
 
     def _late(self, name: str | None) -> str | None:
         """The turn that a terminal event is too late for; None if it is not too late."""
         state = self.state
         if name is not None and name in state.ended:
             return name
-        if name in state.turns or not state.late:
+        if name in state.turns or not state.late or (name is not None and may_be_ours(name)):
             return None
         return next(iter(state.late))
 

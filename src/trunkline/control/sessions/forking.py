@@ -26,6 +26,7 @@ from trunkline.control.sessions.copied import Copy, Cut, Outline
 from trunkline.control.sessions.histories import Histories
 from trunkline.control.sessions.records import MadeOf, NewSession, Session, SessionRecords
 from trunkline.control.sessions.sessions import Sessions
+from trunkline.control.storage import Storage
 
 _log = structlog.get_logger(__name__)
 
@@ -34,13 +35,16 @@ _SUFFIX = " (fork)"
 
 class NewFork(msgspec.Struct, kw_only=True):
     """`from_turn`: the last turn that the copy has, by its id or its number from 1; without it, the
-    last that has ended. The same `client_id` twice makes one copy, as long as that is open."""
+    last that has ended. `before_turn`: the first that it has not, to say that in other words;
+    before the first of all, the copy has nothing but the settings. The same `client_id` twice makes
+    one copy, as long as that is open."""
 
     from_turn: (
         Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)]
         | Annotated[int, Meta(ge=1, le=limits.JSON_INT_MAX)]
         | None
     ) = None
+    before_turn: Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)] | None = None
     title: Label | None = None
     client_id: Label | None = None
 
@@ -52,12 +56,14 @@ class Forking:
         records: SessionRecords,
         histories: Histories,
         log: Log,
+        storage: Storage,
         clock: Clock,
     ) -> None:
         self._sessions = sessions
         self._records = records
         self._histories = histories
         self._log = log
+        self._storage = storage
         self._clock = clock
 
     async def fork(self, who: Principal, session_id: str, new: NewFork) -> Session:
@@ -67,17 +73,19 @@ class Forking:
         key = None if new.client_id is None else f"fork {source.id} {new.client_id}"
         if key is not None and (known := await self._records.having(key)) is not None:
             return await self._sessions.get(who, known)
+        self._storage.check()
         machine = await self._machine_of(who, source)
-        await self._records.check_count(machine.user_id)
-        cut = await self._cut(source.id, new.from_turn)
+        await self._records.check_room(machine.org_id, machine.user_id)
+        cut = await self._cut(source.id, new)
         made_of = MadeOf(
             runtime_type=source.runtime_type,
             agent_config=source.agent_config,
             session_config=source.session_config,
             openclaw_config=source.openclaw_config,
         )
-        chosen = NewSession(agent_id=source.agent_id, title=new.title or _title(source))
-        origin = {"session_id": source.id, "turn_id": cut.turn_id}
+        title = new.title or (None if cut is None else _title(source))
+        chosen = NewSession(agent_id=source.agent_id, title=title)
+        origin = None if cut is None else {"session_id": source.id, "turn_id": cut.turn_id}
 
         def record(_: str) -> Json:
             return {"adopted": key, "forked_from": origin}
@@ -86,7 +94,9 @@ class Forking:
             return self._lines(source.id, cut, origin, machine)
 
         try:
-            made = await self._histories.make(who, machine, chosen, made_of, lines, record)
+            made = await self._histories.make(
+                who, machine, chosen, made_of, self._histories.of(lines), record
+            )
         except IntegrityError:  # asked twice in the same moment
             known = await self._records.having(key or "")
             if known is None:
@@ -108,22 +118,34 @@ class Forking:
             core.check_room()
         return machine
 
-    async def _cut(self, session_id: str, from_turn: str | int | None) -> Cut:
+    async def _cut(self, session_id: str, new: NewFork) -> Cut | None:
+        """None: nothing is before the turn that the copy is not to have."""
+        if new.from_turn is not None and new.before_turn is not None:
+            raise InvalidRequest("from_turn or before_turn, not both")
         await self._log.committed(await self._log.open(session_id))
         outline = Outline()
         async for page in self._log.entries(session_id, 0, 0):
             for entry in page:
                 outline.take(entry)
-        cut = outline.cut(from_turn)
+        wanted = new.from_turn
+        if new.before_turn is not None:
+            wanted = outline.before(new.before_turn)
+            if wanted is None:
+                raise NotFound("turn", new.before_turn)
+            if wanted == "":
+                return None
+        cut = outline.cut(wanted)
         if cut is None:
-            raise NotFound("turn", str(from_turn))
+            raise NotFound("turn", str(wanted))
         if isinstance(cut, str):
             raise Conflict(cut, code="TURN_NOT_ENDED")
         return cut
 
     async def _lines(
-        self, session_id: str, cut: Cut, origin: Json, machine: Machine
+        self, session_id: str, cut: Cut | None, origin: Json | None, machine: Machine
     ) -> AsyncIterator[str]:
+        if cut is None:
+            return
         copy = Copy(cut, id_at, latest=self._clock())
         async for page in self._log.entries(session_id, 0, 0):
             for entry in page:

@@ -6,14 +6,15 @@ session, a crash behind it leaves a whole one; what nobody can see is removed at
 """
 
 import asyncio
-from collections.abc import AsyncIterable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable
 from typing import Any
 
 from trunkline.control.access.auth import Principal
 from trunkline.control.ids import new_id
-from trunkline.control.log.log import Log, SessionLog
+from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
+from trunkline.control.sessions.drafts import Drafts
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import MadeOf, NewSession, Session, SessionRecords
 from trunkline.control.sessions.sessions import Sessions
@@ -21,12 +22,16 @@ from trunkline.control.tasks import Tasks
 
 _APPENDED_AT_ONCE = 500  # lines of a history that one commit takes
 
+Write = Callable[[str], Awaitable[None]]
+"""Commits a history under that session's id."""
+
 
 class Histories:
     def __init__(
         self,
         sessions: Sessions,
         records: SessionRecords,
+        drafts: Drafts,
         machines: Machines,
         log: Log,
         projection: Projection,
@@ -35,6 +40,7 @@ class Histories:
     ) -> None:
         self._sessions = sessions
         self._records = records
+        self._drafts = drafts
         self._machines = machines
         self._log = log
         self._projection = projection
@@ -47,14 +53,14 @@ class Histories:
         machine: Machine,
         new: NewSession,
         made_of: MadeOf,
-        lines: Callable[[], AsyncIterable[str]],
+        write: Write,
         record: Callable[[str], dict[str, Any]],
     ) -> Session:
         """The session, started on its machine. `record`: what else its record has, by its id.
         Whoever asked may go away; what was begun is done all the same. IntegrityError: another
         session has what this one was to have alone."""
         making = self._tasks.spawn(
-            self._made(who, machine, new, made_of, lines, record), "session with a history"
+            self._made(who, machine, new, made_of, write, record), "session with a history"
         )
         made: Session | Exception = await asyncio.shield(making)
         if isinstance(made, Exception):
@@ -73,18 +79,19 @@ class Histories:
         machine: Machine,
         new: NewSession,
         made_of: MadeOf,
-        lines: Callable[[], AsyncIterable[str]],
+        write: Write,
         record: Callable[[str], dict[str, Any]],
     ) -> Session:
-        log = await self._log.open(self._new_id())
-        await self._records.draft(log.session_id)
+        session_id = self._new_id()
+        await self._drafts.note([session_id])
         try:
-            await self._write(log, lines())
+            await write(session_id)
+            log = await self._log.open(session_id)
             session = await self._records.insert(
-                who, machine, new, made_of, log.session_id, **record(log.session_id)
+                who, machine, new, made_of, session_id, **record(session_id)
             )
         except BaseException:
-            await self._remove(log.session_id)
+            await self._drafts.clear([session_id])
             raise
         states = await self._projection.load([session.id])
         start_now = await self._sessions.start_of(session.id)
@@ -93,20 +100,17 @@ class Histories:
             await self._sessions.tell_owner(who, session, machine, log)
         return await self._sessions.get(who, session.id)
 
-    async def clear(self) -> None:
-        """At the start: what was being made when the process died."""
-        for session_id in await self._records.drafts():
-            await self._remove(session_id)
+    def of(self, lines: Callable[[], AsyncIterable[str]]) -> Write:
+        """A history of these events."""
 
-    async def _remove(self, session_id: str) -> None:
-        await self._log.delete(session_id)
-        await self._records.undraft(session_id)
+        async def write(session_id: str) -> None:
+            log = await self._log.open(session_id)
+            count = 0
+            async for line in lines():
+                self._log.append(log, line)
+                count += 1
+                if count % _APPENDED_AT_ONCE == 0:
+                    await self._log.committed(log)
+            await self._log.committed(log)
 
-    async def _write(self, log: SessionLog, lines: AsyncIterable[str]) -> None:
-        count = 0
-        async for line in lines:
-            self._log.append(log, line)
-            count += 1
-            if count % _APPENDED_AT_ONCE == 0:
-                await self._log.committed(log)
-        await self._log.committed(log)
+        return write

@@ -42,9 +42,17 @@ def unknown_model(
     if rest and provider in (*there, *_ALWAYS):
         return None
     told = names.unknown("model", name, (*prices.built_in().models, *_BUILT_IN))
-    set_up = ", ".join(sorted(there)) or "none"
     return InvalidRequest(
-        f"{told}; nobody serves it: name one as provider/model, or set a base URL "
-        f"(providers that are set up: {set_up})",
+        f"{told}{'' if told.endswith('?') else '.'} {_with_keys(there)} Name a model as"
+        " provider/model, or choose demo or local, which need no key.",
         code="MODEL_NOT_FOUND",
     )
+
+
+def _with_keys(providers: Collection[str]) -> str:
+    store = "`trunkline user set-key PROVIDER` stores one (--base-url: of a compatible server)"
+    if not providers:
+        return f"No provider has a key here: {store}."
+    several = len(providers) > 1
+    listed = ", ".join(sorted(providers))
+    return f"{listed} {'have' if several else 'has'} a key here; {store}."

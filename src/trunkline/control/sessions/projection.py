@@ -14,8 +14,10 @@ import structlog
 
 from trunkline.control.log.log import Log
 from trunkline.control.sessions.state import Change, SessionState, fold
+from trunkline.control.store import causes
 from trunkline.control.tasks import Tasks
 from trunkline.control.tuning import DEFAULT, Tuning
+from trunkline.control.watchers import Watchers
 from trunkline.wire.errors import Malformed
 
 _log = structlog.get_logger(__name__)
@@ -39,6 +41,8 @@ class Step(msgspec.Struct, frozen=True):
     changes: Sequence[Change]
     state: bytes
     """The session's state at that position."""
+    event_ids: Sequence[int] = ()
+    """Of the events that the changes are made of; without them, of the position."""
 
 
 class Saved(NamedTuple):
@@ -74,6 +78,8 @@ class Projection:
         """The sessions of the steps that are not written yet, by the step's number."""
         self._waiting: list[tuple[str | None, int, asyncio.Future[None]]] = []
         self._is_running = False
+        self.written: Watchers[Sequence[Step]] = Watchers()
+        """The steps that are in the records now."""
 
     def add(self, step: Step) -> None:
         """Takes a step whose entries are committed."""
@@ -112,6 +118,7 @@ class Projection:
                     if step.session_id not in failed:
                         del self._pending[number]
                 self._wake()
+                self.written.tell([step for _, step in steps if step.session_id not in failed])
                 if failed:
                     again = [one for one in steps if one[1].session_id in failed]
                     self._steps[:0] = again  # before what came meanwhile
@@ -133,7 +140,9 @@ class Projection:
         try:
             await self._rows.write(steps)
             return set()
-        except Exception:
+        except Exception as error:
+            if causes.is_refusal(error):  # none of them can be written, and the store has said so
+                return {step.session_id for step in steps}
             _log.exception("records cannot be written together; trying one by one")
         by_session: dict[str, list[Step]] = {}
         for step in steps:

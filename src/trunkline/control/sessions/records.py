@@ -1,31 +1,36 @@
 """Session records: what is stored of a session, who may see it, what a new one is made of."""
 
-from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 from msgspec import Meta
-from sqlalchemy import and_, delete, func, insert, or_, select, update
+from sqlalchemy import Select, and_, delete, exists, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import LimitReached, NotFound, TooLarge
+from trunkline.control.errors import NotFound, TooLarge
 from trunkline.control.ids import is_id, new_id
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.online import Online
+from trunkline.control.quotas import Owner, Quotas
 from trunkline.control.records.fields import Id, Json, Label, Workspace
-from trunkline.control.records.page import Page, Paging, visible
+from trunkline.control.records.session_config import AgentConfig, SessionConfig
 from trunkline.control.services.config import runtime_type as resolve_runtime
 from trunkline.control.sessions import others
+from trunkline.control.sessions.picking import Placement
 from trunkline.control.sessions.resuming import Resume
 from trunkline.control.sessions.starting import configs
 from trunkline.control.sessions.state import SessionState
+from trunkline.control.sessions.titles import TitledBy
+from trunkline.control.sessions.turns import OPEN
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import snapshots
-from trunkline.control.tuning import DEFAULT
+from trunkline.control.watchers import Watchers
 
 Runtime = Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]{0,39}$")]
 
@@ -44,11 +49,11 @@ class NewSession(msgspec.Struct, kw_only=True):
     folder that it works in, on its machine; `worktree`: in a git worktree of its own made of it."""
 
     agent_id: str | None = None
-    agent_config: Json | None = None
+    agent_config: AgentConfig | None = None
     runtime_type: Runtime | None = None
     machine_id: str | None = None
     title: Label | None = None
-    session_config: Json | None = None
+    session_config: SessionConfig | None = None
     openclaw_config: Json | None = None
     adopt: Adopt | None = None
     workspace: Workspace | None = None
@@ -72,8 +77,30 @@ class NewMessage(msgspec.Struct, kw_only=True):
     """While a turn runs: wait for its end, reach it at its next step, or stop it first."""
 
 
+SessionStatus = Literal["active", "closed"]
+State = Literal["running", "needs_you", "idle", "offline", "closed"]
+
+
+class LastTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """How the turn that ended last has ended, and when."""
+
+    status: Literal["completed", "failed", "cancelled"]
+    ended_at: int
+
+
+class ForkedFrom(TypedDict):
+    """Up to that turn it is a copy of that session."""
+
+    session_id: str
+    turn_id: str | None
+
+
 class Session(msgspec.Struct, kw_only=True):
-    """`created_by`: who made it, where that was not its own user."""
+    """`created_by`: who made it, where that was not its own user. `state`: what lists show;
+    `needs_you` while a question waits for a person, `offline` while its machine is away.
+    `last_activity_at`: when somebody last said, asked or answered something. `titled_by`: whose
+    word the title is, a person's, that of the first message, or a model's; null for one that it
+    was made with from something else, and for old ones."""
 
     id: str
     org_id: str
@@ -81,19 +108,26 @@ class Session(msgspec.Struct, kw_only=True):
     agent_id: str | None
     machine_id: str | None
     title: str | None
+    titled_by: TitledBy | None = None
     runtime_type: str
     agent_config: Json
     session_config: Json
     openclaw_config: Json | None
-    status: str
+    status: SessionStatus
+    state: State = "idle"
+    pinned: bool = False
+    archived: bool = False
+    last_activity_at: int
+    last_turn: LastTurn | None = None
     created_by: str | None = None
-    forked_from: Json | None = None
-    """`session_id` and `turn_id`: up to there it is a copy."""
+    forked_from: ForkedFrom | None = None
     created_at: int
     updated_at: int
     last_event_id: int = 0
     resume: Resume | None = None
     """How to go on with it by hand, on its machine; only where one session is asked for."""
+    placement: Placement | None = None
+    """Only in the answer to whoever made it."""
 
 
 class MadeOf(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,11 +144,23 @@ class LoggedEvent(msgspec.Struct, frozen=True):
     data: str
 
 
-_COLUMNS = [
-    schema.sessions.c[name]
-    for name in Session.__struct_fields__
-    if name not in ("last_event_id", "resume")
-]
+_COMPUTED = ("state", "last_turn", "last_event_id", "resume", "placement")
+_sessions, _turns, _asked = schema.sessions, schema.turns, schema.approvals
+_COLUMNS = [_sessions.c[name] for name in Session.__struct_fields__ if name not in _COMPUTED]
+needs_you = exists().where(_asked.c.session_id == _sessions.c.id, _asked.c.state == "pending")
+"""Whether a question of the session waits for a person: a condition for queries."""
+is_running = exists().where(_turns.c.session_id == _sessions.c.id, _turns.c.state.in_(OPEN))
+
+
+def listed() -> Select[Any]:
+    """The rows of which `SessionRecords.made` makes what lists and pages show."""
+    return select(
+        *_COLUMNS,
+        _sessions.c.last_turn_status,
+        _sessions.c.last_turn_ended_at,
+        needs_you.label("needs_you"),
+        is_running.label("is_running"),
+    )
 
 
 class SessionRecords:
@@ -125,12 +171,16 @@ class SessionRecords:
         store: Store,
         log: Log,
         clock: Clock,
-        per_user_max: int = DEFAULT.sessions_per_user_max,
+        quotas: Quotas,
+        online: Online,
     ) -> None:
+        self._online = online
         self._store = store
         self._log = log
         self._clock = clock
-        self._per_user_max = per_user_max
+        self._quotas = quotas
+        self.changed: Watchers[str] = Watchers()
+        """By their ids: new ones, and those that are different by what a person did."""
 
     async def insert(
         self,
@@ -142,11 +192,12 @@ class SessionRecords:
         *,
         adopted: str | None = None,
         snapshot: Json | None = None,
-        forked_from: Json | None = None,
+        forked_from: ForkedFrom | None = None,
+        imported_id: int | None = None,
     ) -> Session:
         """`adopted`: what it goes on with, which no other open session may have; `snapshot`: the
-        state from which it does so. `forked_from`: what it is a copy of. IntegrityError: another
-        session has it."""
+        state from which it does so. `forked_from`: what it is a copy of. `imported_id`: up to which
+        event it comes from elsewhere. IntegrityError: another session has what is adopted."""
         now, is_others = self._clock(), who.user_id != machine.user_id
         session = Session(
             id=session_id,
@@ -155,37 +206,36 @@ class SessionRecords:
             agent_id=new.agent_id,
             machine_id=machine.id,
             title=new.title,
+            titled_by="user" if new.title and not (adopted or forked_from) else None,
             runtime_type=made_of.runtime_type,
             agent_config=made_of.agent_config,
             session_config=made_of.session_config,
             openclaw_config=made_of.openclaw_config,
             status="active",
+            state="idle" if machine.id in self._online else "offline",
+            last_activity_at=now,
             created_by=who.user_id if is_others else None,
             forked_from=forked_from,
             created_at=now,
             updated_at=now,
         )
-        row = msgspec.structs.asdict(session) | {"state": SessionState(machine.id).encode()}
-        del row["last_event_id"], row["resume"]
+        row = {column.name: getattr(session, column.name) for column in _COLUMNS}
+        row["state"] = SessionState(machine.id).encode()
+        owner = Owner(machine.org_id, machine.user_id)
         async with self._store.write() as connection:
-            await connection.execute(insert(schema.sessions).values({**row, "adopted": adopted}))
+            await self._quotas.take(connection, "sessions", owner)
+            await connection.execute(
+                insert(schema.sessions).values(
+                    {**row, "adopted": adopted, "imported_id": imported_id}
+                )
+            )
             if snapshot is not None:
                 size = len(msgspec.json.encode(snapshot))
                 kept = {"id": new_id(), "session_id": session_id, "data": snapshot, "bytes": size}
                 await connection.execute(insert(snapshots).values({**kept, "created_at": now}))
             await connection.execute(delete(schema.drafts).where(schema.drafts.c.id == session_id))
+        self.changed.tell(session_id)
         return session
-
-    async def draft(self, session_id: str) -> None:
-        """A history is about to be written under that id, and `insert` may never come."""
-        row = {"id": session_id, "created_at": self._clock()}
-        await self._store.run(insert(schema.drafts).values(row))
-
-    async def drafts(self) -> list[str]:
-        return [row.id for row in await self._store.all(select(schema.drafts.c.id))]
-
-    async def undraft(self, session_id: str) -> None:
-        await self._store.run(delete(schema.drafts).where(schema.drafts.c.id == session_id))
 
     async def adopted_on(self, machine_id: str) -> dict[str, str]:
         """The open sessions that go on with another program's conversation there, by its name."""
@@ -205,19 +255,18 @@ class SessionRecords:
         found: str | None = await self._store.scalar(select(table.c.id).where(*wanted))
         return found
 
-    async def check_count(self, user_id: str) -> None:
+    async def check_room(self, org_id: str, user_id: str) -> None:
         """Raises unless that user may have one more session."""
-        table = schema.sessions
-        mine = select(func.count()).where(table.c.user_id == user_id, table.c.status == "active")
-        if (await self._store.scalar(mine) or 0) >= self._per_user_max:
-            raise LimitReached(
-                f"no room for another session: one user has at most {self._per_user_max:,} "
-                "open ones; close some first"
-            )
+        await self._quotas.check("sessions", Owner(org_id, user_id))
+        await self._quotas.check_stored(user_id)
+
+    async def check_turn(self, user_id: str) -> None:
+        """Raises unless that user may begin another turn."""
+        await self._quotas.check_stored(user_id)
 
     async def made_of(self, who: Principal, org_id: str, user_id: str, new: NewSession) -> MadeOf:
         """What a new session on a machine of that user runs with. Raises what is wrong with it."""
-        await self.check_count(user_id)
+        await self.check_room(org_id, user_id)
         async with self._store.read() as connection:
             agent = await _agent(connection, who, org_id, new.agent_id)
             users, orgs = schema.users, schema.orgs
@@ -249,45 +298,37 @@ class SessionRecords:
         )
 
     async def get(self, who: Principal, session_id: str) -> Session:
-        if not is_id(session_id):
+        found = await self.some([session_id]) if is_id(session_id) else []
+        if not found or not who.may_see(org_id=found[0].org_id, user_id=found[0].user_id):
             raise NotFound("session", session_id)
-        table = schema.sessions
-        async with self._store.read() as connection:
-            row = (
-                (await connection.execute(select(*_COLUMNS).where(table.c.id == session_id)))
-                .mappings()
-                .first()
-            )
-        if row is None or not who.may_see(org_id=row["org_id"], user_id=row["user_id"]):
-            raise NotFound("session", session_id)
-        log = await self._log.open(session_id)
-        return Session(**row, last_event_id=log.last_id)
+        return found[0]
 
-    async def page(
-        self,
-        who: Principal,
-        paging: Paging,
-        status: str | None = None,
-        *,
-        machine_id: str | None = None,
-        members: bool = True,
-    ) -> Page[Session]:
-        """Newest first. `members`: also those in which persons take part in a group."""
-        table, limit = schema.sessions, paging.limit
-        wanted = [] if paging.cursor is None else [table.c.id < paging.cursor]
-        if status is not None:
-            wanted.append(table.c.status == status)
-        if machine_id is not None:
-            wanted.append(table.c.machine_id == machine_id)
-        if not members:
-            wanted.append(table.c.session_config["group"]["session_id"].as_string().is_(None))
-        wanted.append(visible(who, table.c.org_id, table.c.user_id, shared=False))
-        query = select(*_COLUMNS).where(*wanted).order_by(table.c.id.desc()).limit(limit + 1)
+    async def some(self, session_ids: Sequence[str]) -> list[Session]:
+        """Those of them that there are, as lists show them; who may see them is not asked."""
+        return await self.made(listed().where(_sessions.c.id.in_(session_ids)))
+
+    async def made(self, query: Select[Any]) -> list[Session]:
+        """The sessions of a query that is made of `listed()`."""
         async with self._store.read() as connection:
             rows = (await connection.execute(query)).mappings().all()
-        logs = await self._log.open_all(row["id"] for row in rows[:limit])
-        items = [Session(**row, last_event_id=logs[row["id"]].last_id) for row in rows[:limit]]
-        return Page(items, items[-1].id if len(rows) > limit else None)
+        logs = await self._log.open_all(row["id"] for row in rows)
+        return [self._made(row, logs[row["id"]].last_id) for row in rows]
+
+    def _made(self, row: Mapping[Any, Any], last_event_id: int) -> Session:
+        state: State = "running" if row["is_running"] else "idle"
+        if row["machine_id"] not in self._online:
+            state = "offline"
+        if row["needs_you"]:  # also while its machine is away: the answer waits for it
+            state = "needs_you"
+        if row["status"] == "closed":
+            state = "closed"
+        ended = row["last_turn_status"], row["last_turn_ended_at"]
+        return Session(
+            **{column.name: row[column.name] for column in _COLUMNS},
+            state=state,
+            last_turn=LastTurn(status=ended[0], ended_at=ended[1]) if ended[0] else None,
+            last_event_id=last_event_id,
+        )
 
     async def update(self, session_id: str, **values: Any) -> None:
         table = schema.sessions
@@ -297,6 +338,7 @@ class SessionRecords:
                 .where(table.c.id == session_id)
                 .values(**values, updated_at=self._clock())
             )
+        self.changed.tell(session_id)
 
     async def owners_rule(self, user_id: str) -> str:
         """What has to be asked first on that user's machines when somebody else configures."""
@@ -318,6 +360,7 @@ class SessionRecords:
                 .where(table.c.id == session_id)
                 .values(agent_config=merged, updated_at=self._clock())
             )
+        self.changed.tell(session_id)
         return merged
 
     async def ids_of(self, **owner: str) -> list[str]:
@@ -325,36 +368,6 @@ class SessionRecords:
         wanted = [table.c[name] == value for name, value in owner.items()]
         async with self._store.read() as connection:
             return list(await connection.scalars(select(table.c.id).where(and_(True, *wanted))))
-
-    async def hosted_by(self, machine_id: str) -> list[str]:
-        """The sessions that the machine has, or has to be told to end."""
-        table = schema.sessions
-        open_ones = or_(table.c.status == "active", table.c.unsettled)
-        query = select(table.c.id).where(table.c.machine_id == machine_id, open_ones)
-        async with self._store.read() as connection:
-            return list(await connection.scalars(query.order_by(table.c.id)))
-
-    async def unsettled(self, machine_id: str) -> list[str]:
-        """The closed ones that the machine has to be told to end."""
-        table = schema.sessions
-        query = select(table.c.id).where(table.c.machine_id == machine_id, table.c.unsettled)
-        async with self._store.read() as connection:
-            return list(await connection.scalars(query.order_by(table.c.id)))
-
-    async def gone_from(self, machine_id: str, session_ids: Iterable[str]) -> dict[str, str]:
-        """Which of these ran on that machine and do not belong there any more, with their status:
-        closed, or active on another machine."""
-        table = schema.sessions
-        some = [one for one in session_ids if is_id(one)][: limits.PAGE_MAX]
-        query = select(table.c.id, table.c.status, table.c.machine_id, table.c.left_machines)
-        async with self._store.read() as connection:
-            rows = (await connection.execute(query.where(table.c.id.in_(some)))).all()
-        return {
-            row.id: row.status
-            for row in rows
-            if (row.machine_id == machine_id and row.status == "closed")
-            or (row.machine_id != machine_id and machine_id in (row.left_machines or []))
-        }
 
 
 async def _agent(

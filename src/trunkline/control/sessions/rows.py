@@ -2,51 +2,64 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import zip_longest
 from typing import Any
 from uuid import UUID
 
+from msgspec.structs import replace
 from sqlalchemy import and_, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
+from trunkline.control.gathering import Gathering
 from trunkline.control.services.audit import Audit
 from trunkline.control.sessions import state as states
 from trunkline.control.sessions.approval_entries import OF_QUESTIONS, ApprovalEntries
 from trunkline.control.sessions.projection import Position, Saved, Step
+from trunkline.control.sessions.titles import Titled, name_after
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import approvals, sessions, turns
 
-_SESSIONS_AT_ONCE = 500
-_TITLE_CHARS_MAX = 100  # of one that is made of a message
-
 
 class SqlRows:
-    """In the record database. `audit`: where questions and answers are entries too."""
+    """In the record database. `audit`: where questions and answers are entries too; `titled`: is
+    told of sessions that are called after a message now."""
 
-    def __init__(self, store: Store, audit: Audit | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        audit: Audit | None = None,
+        titled: Callable[[Titled], None] | None = None,
+    ) -> None:
         self._store = store
         self._audit = audit
+        self._titled = titled
+        self._saved = Gathering(self._read)
 
     async def write(self, steps: Sequence[Step]) -> None:
         """All or nothing, with the positions."""
         entries = None if self._audit is None else ApprovalEntries(self._audit, steps)
+        titled: list[Titled] = []
         async with self._store.write() as connection:
             newest: dict[str, Step] = {}
             wanted = sessions.c.id.in_({step.session_id for step in steps})
-            positions = select(sessions.c.id, sessions.c.folded_id, sessions.c.folded_note)
-            reached = {
-                row.id: Position(row.folded_id, row.folded_note)
-                for row in await connection.execute(positions.where(wanted))
-            }
+            columns = sessions.c.id, sessions.c.folded_id, sessions.c.folded_note
+            positions = select(*columns, sessions.c.imported_id).where(wanted)
+            rows = (await connection.execute(positions)).all()
+            reached = {row.id: Position(row.folded_id, row.folded_note) for row in rows}
+            imported = {row.id: row.imported_id or 0 for row in rows}
             start = Position()
             for step in steps:
                 if step.session_id not in reached:
                     continue  # it was deleted meanwhile
                 if start < step.position <= reached[step.session_id]:
                     continue  # tried before, and it was not known how that ended
-                for change in step.changes:
-                    await _WRITERS[type(change)](connection, step, change)
-                    if entries is not None and isinstance(change, OF_QUESTIONS):
+                for change, event_id in zip_longest(step.changes, step.event_ids):
+                    if isinstance(change, states.TurnOpened):
+                        titled += await name_after(connection, step.session_id, change.message)
+                    await _WRITERS[type(change)](connection, _at(step, event_id), change)
+                    is_own = step.position.event_id > imported[step.session_id]
+                    if entries is not None and is_own and isinstance(change, OF_QUESTIONS):
                         await entries.note(connection, step, change)
                 newest[step.session_id] = step
             for step in newest.values():
@@ -57,18 +70,20 @@ class SqlRows:
                     folded_id=step.position.event_id,
                     folded_note=step.position.note,
                 )
+        if self._titled is not None:
+            for one in titled:
+                self._titled(one)
 
     async def read(self, session_ids: Sequence[str]) -> dict[str, Saved]:
-        found: dict[str, Saved] = {}
+        return await self._saved.some(session_ids)
+
+    async def _read(self, session_ids: list[str]) -> dict[str, Saved]:
         columns = sessions.c.id, sessions.c.state, sessions.c.folded_id, sessions.c.folded_note
-        for start in range(0, len(session_ids), _SESSIONS_AT_ONCE):
-            some = session_ids[start : start + _SESSIONS_AT_ONCE]
-            async with self._store.read() as connection:
-                rows = await connection.execute(select(*columns).where(sessions.c.id.in_(some)))
-                for row in rows:
-                    position = Position(row.folded_id, row.folded_note)
-                    found[row.id] = Saved(states.decode(row.state), position)
-        return found
+        rows = await self._store.all(select(*columns).where(sessions.c.id.in_(session_ids)))
+        return {
+            row.id: Saved(states.decode(row.state), Position(row.folded_id, row.folded_note))
+            for row in rows
+        }
 
     async def open_sessions(self) -> list[str]:
         """Those that are active, and the closed ones whose machine has to be told."""
@@ -77,8 +92,14 @@ class SqlRows:
             return list(await connection.scalars(select(sessions.c.id).where(wanted)))
 
 
+def _at(step: Step, event_id: int | None) -> Step:
+    """The step, as if the change of that event were its last."""
+    if event_id is None or event_id == step.position.event_id:
+        return step
+    return replace(step, position=Position(event_id, step.position.note))
+
+
 async def _turn_opened(connection: AsyncConnection, step: Step, change: states.TurnOpened) -> None:
-    await _name(connection, step, change.message)
     await connection.execute(
         insert(turns).values(
             id=change.turn_id,
@@ -87,9 +108,11 @@ async def _turn_opened(connection: AsyncConnection, step: Step, change: states.T
             state="queued",
             message=change.message,
             metadata={},
+            said_id=step.position.event_id,
             created_at=step.at,
         )
     )
+    await _set_session(connection, step, last_activity_at=step.at)
 
 
 async def _steered(connection: AsyncConnection, step: Step, change: states.Steered) -> None:
@@ -102,9 +125,11 @@ async def _steered(connection: AsyncConnection, step: Step, change: states.Steer
             message=change.message,
             metadata={},
             steers=change.turn_id,
+            said_id=step.position.event_id,
             created_at=step.at,
         )
     )
+    await _set_session(connection, step, last_activity_at=step.at)
 
 
 async def _taken(connection: AsyncConnection, step: Step, change: states.SteerTaken) -> None:
@@ -120,15 +145,6 @@ async def _dropped(connection: AsyncConnection, step: Step, change: states.Steer
     await _set_turn(connection, change.message_id, state="cancelled", finished_at=step.at)
 
 
-async def _name(connection: AsyncConnection, step: Step, message: str) -> None:
-    """A session that nobody has given a title is called after its first message."""
-    title = " ".join(message.split())[:_TITLE_CHARS_MAX].strip()
-    others = select(turns.c.id).where(turns.c.session_id == step.session_id)
-    untitled = and_(sessions.c.id == step.session_id, sessions.c.title.is_(None), ~others.exists())
-    if title:
-        await connection.execute(update(sessions).where(untitled).values(title=title))
-
-
 async def _turn_noted(connection: AsyncConnection, step: Step, change: states.TurnNoted) -> None:
     await _set_turn(connection, change.turn_id, metadata=change.metadata)
 
@@ -139,7 +155,19 @@ async def _turn_told(connection: AsyncConnection, step: Step, change: states.Tur
 
 async def _turn_ended(connection: AsyncConnection, step: Step, change: states.TurnEnded) -> None:
     await _set_turn(
-        connection, change.turn_id, state=change.state, answer=change.answer, finished_at=step.at
+        connection,
+        change.turn_id,
+        state=change.state,
+        answer=change.answer,
+        finished_at=step.at,
+        ended_id=step.position.event_id,
+    )
+    await _set_session(
+        connection,
+        step,
+        last_activity_at=step.at,
+        last_turn_status=change.state,
+        last_turn_ended_at=step.at,
     )
 
 
@@ -167,6 +195,7 @@ async def _asked(connection: AsyncConnection, step: Step, change: states.Asked) 
             created_at=step.at,
         )
     )
+    await _set_session(connection, step, last_activity_at=step.at)
 
 
 async def _resolved(connection: AsyncConnection, step: Step, change: states.Resolved) -> None:

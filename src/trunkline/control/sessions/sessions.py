@@ -12,21 +12,18 @@ import structlog
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
-from trunkline.control.errors import (
-    Conflict,
-    InvalidRequest,
-    NotFound,
-    TrunklineError,
-)
+from trunkline.control.errors import Conflict, InvalidRequest, NotFound, TrunklineError
 from trunkline.control.ids import new_id
 from trunkline.control.log import events
-from trunkline.control.log.log import Log, SessionLog
+from trunkline.control.log.log import Log
+from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
 from trunkline.control.services import Services
 from trunkline.control.sessions.approvals import Approval, Approvals
 from trunkline.control.sessions.choosing import MachineChoice, problem_with
 from trunkline.control.sessions.others import is_weaker, modeless, under
+from trunkline.control.sessions.owners import Owners
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import (
     LoggedEvent,
@@ -39,7 +36,9 @@ from trunkline.control.sessions.resuming import is_resumable, resume_of
 from trunkline.control.sessions.ruling import add_always, always_rule
 from trunkline.control.sessions.saying import REPLACED, said
 from trunkline.control.sessions.starting import Starting, check_choices, modes_confirm
+from trunkline.control.sessions.titles import Titles
 from trunkline.control.sessions.turns import Turns, history_of, messages_of
+from trunkline.control.storage import Storage
 from trunkline.control.store.engine import Store
 from trunkline.wire.commands import Say, Start, size_of
 
@@ -47,6 +46,7 @@ _log = structlog.get_logger(__name__)
 
 Json = dict[str, Any]
 
+_AT_WORK = ("running", "needs_you")
 _FIXED = frozenset(("workspace", "worktree", "acp"))
 """Of a session's configuration what its program is started with."""
 
@@ -65,10 +65,13 @@ class Sessions:
         turns: Turns,
         approvals: Approvals,
         starting: Starting,
+        titles: Titles,
+        storage: Storage,
         clock: Clock,
         ids: Callable[[], str] = new_id,
     ) -> None:
         self._log = log
+        self._owners = Owners(store)
         self._machines = machines
         self._services = services
         self._records = records
@@ -76,17 +79,18 @@ class Sessions:
         self._turns = turns
         self._approvals = approvals
         self._starting = starting
+        self._titles = titles
+        self._storage = storage
         self._clock = clock
         self._new_id = ids
         self.choice = MachineChoice(store, machines, records)
-
-    # Records
 
     async def create(self, who: Principal, new: NewSession, *, is_strict: bool = False) -> Session:
         """Picks and pins the machine, and tells it to start the session. `is_strict`: unknown names
         of settings are refused."""
         who.require("talk")
-        machine, made_of = await self.choice.of(who, new, is_strict=is_strict)
+        self._storage.check()
+        machine, made_of, placement = await self.choice.of(who, new, is_strict=is_strict)
         with machine.input() as core:
             core.check_room()
         log = await self._log.open(self._new_id())
@@ -95,6 +99,7 @@ class Sessions:
         _log.info("session created", session=session.id, machine=machine.id)
         if session.created_by is not None:
             await self.tell_owner(who, session, machine, log)
+        session.placement = placement
         return session
 
     async def start_of(self, session_id: str) -> Start | None:
@@ -133,19 +138,15 @@ class Sessions:
     async def rename(self, who: Principal, session_id: str, title: str | None) -> Session:
         who.require("talk")
         await self.get(who, session_id)
-        await self._records.update(session_id, title=title)
+        await self._titles.give(session_id, title)
         return await self.get(who, session_id)
-
-    async def erase(self, session_ids: Iterable[str]) -> None:
-        """Removes the events of sessions whose records are gone."""
-        for session_id in session_ids:
-            await self._log.delete(session_id)
 
     # What changes a session
 
     async def close(self, who: Principal, session_id: str) -> None:
         """Ends the session on its machine; its log stays readable."""
         who.require("talk")
+        self._storage.check(is_new=False)
         session = await self.get(who, session_id)
         if session.status == "closed":
             return
@@ -186,14 +187,18 @@ class Sessions:
         moved = {"from": session.machine_id, "to": target.id}
         await self._audit(who, session, "session.moved", **moved)
 
-    async def send(self, who: Principal, session_id: str, new: NewMessage) -> str:
+    async def send(
+        self, who: Principal, session_id: str, new: NewMessage, *, is_part: bool = False
+    ) -> str:
         """A user's message. Committed to the log first, then on its way to the machine. Returns the
-        turn that it opens, or steers."""
+        turn that it opens, or steers. `is_part`: of another turn, which nothing cuts short."""
         who.require("talk")
         session = await self.get(who, session_id)
         name = new.client_message_id
         if name is not None and (known := await self._turns.named(session_id, name)) is not None:
             return known.steers or known.id  # whatever became of the session since
+        if not is_part and not (new.when_busy == "steer" and session.state in _AT_WORK):
+            await self._records.check_turn(session.user_id)
         await self._running(session)
         history = history_of(await self._turns.recent(session_id))
         machine = await self._running(session)
@@ -229,12 +234,14 @@ class Sessions:
         """The one that runs it; a session that nothing runs any more is refused."""
         if session.status != "active":
             raise Conflict("this session is closed", code="SESSION_CLOSED")
+        self._storage.check()
         return await self._machines.of(session)
 
     async def cancel(self, who: Principal, session_id: str, reason: str) -> bool:
         """Stops the running turn. On a session that runs nothing, nothing happens, and this is
         False: no turn's end will follow."""
         who.require("talk")
+        self._storage.check(is_new=False)
         session = await self.get(who, session_id)
         if session.status != "active":
             return False
@@ -350,14 +357,28 @@ class Sessions:
 
     async def readable(self, who: Principal, session_id: str) -> SessionLog:
         """The log, if that person may see it."""
-        await self.get(who, session_id)
+        await self._owners.check(who, session_id)
         return await self._log.open(session_id)
+
+    async def readable_of(
+        self, who: Principal, session_ids: Iterable[str]
+    ) -> dict[str, SessionLog]:
+        """The logs of those of them that the person may see."""
+        return await self._log.open_all(await self._owners.seen(who, session_ids))
 
     async def events(
         self, who: Principal, session_id: str, after: int, limit: int
     ) -> list[LoggedEvent]:
         log = await self.readable(who, session_id)
         return [LoggedEvent(*event) for event in await self._log.read(log, after, limit)]
+
+    async def events_before(
+        self, who: Principal, session_id: str, before: int, limit: int
+    ) -> list[LoggedEvent]:
+        """The last ones before that id, oldest first; fewer where they are large."""
+        log = await self.readable(who, session_id)
+        found = await self._log.newest(log, min(before - 1, log.last_id), limit)
+        return [LoggedEvent(*event) for event in found]
 
     async def snapshot(self, who: Principal, session_id: str) -> Json:
         """What a reader needs after `resync`: everything up to `last_event_id`."""

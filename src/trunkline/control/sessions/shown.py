@@ -1,5 +1,5 @@
-"""How a session's owner wants their page to show it: pinned, hidden, in which place, which files
-are open beside it. Nothing else depends on it.
+"""How a session's owner wants their page to show it: pinned, archived (to Yeaft's pages: hidden),
+in which place, which files are open beside it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,10 +13,12 @@ from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.errors import TooLarge
 from trunkline.control.store import schema
-from trunkline.control.store.engine import Store
+from trunkline.control.store.engine import AnyRow, Store
+from trunkline.control.watchers import Watchers
 
 _BYTES_MAX = 64 * 1024
 _sessions = schema.sessions
+_KEPT = (_sessions.c.pinned, _sessions.c.archived, _sessions.c.shown)
 
 Json = dict[str, Any]
 
@@ -27,17 +29,22 @@ class Shown:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self.changed: Watchers[str] = Watchers()
+        """By their ids: the sessions of which something else is kept."""
 
     async def of(self, session_ids: Iterable[str]) -> dict[str, Json]:
         """By session; those of which nothing is kept are left out."""
         ids = list(session_ids)[: limits.PAGE_MAX]
-        query = select(_sessions.c.id, _sessions.c.shown).where(_sessions.c.id.in_(ids))
-        return {row.id: row.shown for row in await self._store.all(query) if row.shown}
+        query = select(_sessions.c.id, *_KEPT).where(_sessions.c.id.in_(ids))
+        found = {row.id: _all_of(row) for row in await self._store.all(query)}
+        return {session_id: kept for session_id, kept in found.items() if kept}
 
     async def change(self, session_id: str, **values: Any) -> Json:
         """Merges them into what is kept; returns all of it."""
         async with self._store.write() as connection:
-            return await self._merge(connection, session_id, values)
+            kept = await self._merge(connection, session_id, values)
+        self.changed.tell(session_id)
+        return kept
 
     async def order(self, session_ids: Sequence[str]) -> None:
         """They are listed in this order."""
@@ -47,9 +54,19 @@ class Shown:
 
     async def _merge(self, connection: AsyncConnection, session_id: str, values: Json) -> Json:
         own = _sessions.c.id == session_id
-        kept = await connection.scalar(select(_sessions.c.shown).where(own).with_for_update())
-        merged = {**(kept or {}), **values, "changed_at": self._clock()}
+        row = (await connection.execute(select(*_KEPT).where(own).with_for_update())).first()
+        if row is None:
+            return {}
+        merged = {**(row.shown or {}), **values, "changed_at": self._clock()}
+        pinned = merged.pop("pinned", row.pinned)
+        archived = merged.pop("hidden", row.archived)
         if len(msgspec.json.encode(merged)) > _BYTES_MAX:
             raise TooLarge(f"a page may keep {_BYTES_MAX} bytes of a session")
-        await connection.execute(update(_sessions).where(own).values(shown=merged))
-        return merged
+        kept = {"pinned": pinned, "archived": archived, "shown": merged}
+        await connection.execute(update(_sessions).where(own).values(kept))
+        return {**merged, "pinned": pinned, "hidden": archived}
+
+
+def _all_of(row: AnyRow) -> Json:
+    marks = {"pinned": row.pinned, "hidden": row.archived}
+    return {**(row.shown or {}), **{name: True for name, is_set in marks.items() if is_set}}

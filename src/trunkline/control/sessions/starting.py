@@ -1,5 +1,6 @@
 """What a machine is told when a session starts: the agent, its skills, servers and helpers."""
 
+from collections.abc import Mapping
 from typing import Any, get_args
 
 import msgspec
@@ -8,17 +9,8 @@ from sqlalchemy import select
 from trunkline import limits
 from trunkline.control.errors import InvalidRequest
 from trunkline.control.log.log import Log
-from trunkline.control.records.fields import (
-    Acp,
-    Confirm,
-    MaxTokens,
-    Name,
-    Names,
-    PermissionMode,
-    Temperature,
-    Text,
-    Workspace,
-)
+from trunkline.control.records.fields import Confirm, PermissionMode
+from trunkline.control.records.session_config import Choices
 from trunkline.control.services import Services
 from trunkline.control.sessions.remembered import Remembered
 from trunkline.control.store import schema
@@ -48,30 +40,15 @@ _FOLDER = ("workspace", "worktree")
 """Said in either configuration; that of the session wins."""
 
 
+_TITLES = "titles"
 _ASKING_MODES = ("plan", "ask", "accept_edits")
-
-
-class _Choices(msgspec.Struct, kw_only=True):
-    """What every runtime understands of an agent's configuration, as an agent's record has it.
-    Names that only one runtime knows pass."""
-
-    system_prompt: Text | None = None
-    model: Name | None = None
-    temperature: Temperature | None = None
-    max_tokens: MaxTokens | None = None
-    tools: Names | None = None
-    confirm: Confirm | None = None
-    permission_mode: PermissionMode | None = None
-    workspace: Workspace | None = None
-    worktree: bool | None = None
-    acp: Acp | None = None
 
 
 def check_choices(config: dict[str, Any], name: str = "agent_config") -> None:
     """A machine that is told nonsense goes by its defaults: then a tool would run that a person
     was to be asked about. `session_config` may say the same things."""
     try:
-        msgspec.convert(config, _Choices)
+        msgspec.convert(config, Choices)
     except msgspec.ValidationError as error:
         raise InvalidRequest(f"{name}: {error}") from error
 
@@ -111,14 +88,17 @@ def modes_confirm(config: Json) -> Json:
 class Starting:
     """Makes a session's `Start` from the records, as they are now."""
 
-    def __init__(self, store: Store, services: Services, log: Log) -> None:
+    def __init__(
+        self, store: Store, services: Services, log: Log, *, model_titles: bool = False
+    ) -> None:
         self._store = store
         self._services = services
         self._log = log
+        self._model_titles = model_titles
 
     async def build(self, session_id: str) -> Start | None:
         """None for a session that is closed or deleted."""
-        sessions, agents = schema.sessions, schema.agents
+        sessions, agents, machines = schema.sessions, schema.agents, schema.machines
         async with self._store.read() as connection:
             session = (
                 (await connection.execute(select(sessions).where(sessions.c.id == session_id)))
@@ -127,6 +107,9 @@ class Starting:
             )
             if session is None or session["status"] != "active":
                 return None
+            runtimes = await connection.scalar(
+                select(machines.c.runtimes).where(machines.c.id == session["machine_id"])
+            )
             agent = (
                 (await connection.execute(select(agents).where(agents.c.id == session["agent_id"])))
                 .mappings()
@@ -149,7 +132,6 @@ class Starting:
             )
         org_id, user_id = session["org_id"], session["user_id"]
         snapshot = await self._services.snapshots.latest(session_id)
-        origin = session["forked_from"] if snapshot is None else None
         return Start(
             session_id=session_id,
             runtime_type=session["runtime_type"],
@@ -164,16 +146,33 @@ class Starting:
                 {**helper, "description": helper["description"] or ""}
                 for helper in map(dict, helpers)
             ],
-            session_config=session["session_config"],
+            session_config={**self._titles(session, runtimes), **session["session_config"]},
             rules=[one.told for one in await self._services.rules.of_session(session_id)],
             openclaw_config=session["openclaw_config"],
             snapshot=snapshot,
-            fork=None if origin is None else await self._fork(session_id, origin),
+            fork=None if snapshot is not None else await self._past(session),
         )
 
-    async def _fork(self, session_id: str, origin: Json) -> Json:
-        """For a copy that has no state of its own yet."""
+    def _titles(self, session: Mapping[Any, Any], runtimes: Json | None) -> Json:
+        """Whether the machine is to ask the model for a title: one that can, of a session that
+        nobody has named."""
+        known = ((runtimes or {}).get(session["runtime_type"]) or {}).get("settings") or ()
+        is_open = session["title"] is None or session["titled_by"] == "message"
+        wanted = self._model_titles and is_open and _TITLES in known
+        return {_TITLES: True} if wanted and _TITLES not in session["agent_config"] else {}
+
+    async def _past(self, session: Mapping[Any, Any]) -> Json | None:
+        """For a copy, and for one that was imported: what was said before. The machine has the
+        state of the one that it is a copy of, of an imported one of none."""
+        upto = session["imported_id"]
+        origin = {"session_id": "", "turn_id": ""} if upto is not None else session["forked_from"]
+        if origin is None:
+            return None
         remembered = Remembered(limits.FORK_HISTORY_BYTES_MAX)
-        async for page in self._log.entries(session_id, 0, 0):
-            remembered.take(entry.text for entry in page if _IMPORTED in entry.text)
+        async for page in self._log.entries(session["id"], 0, 0):
+            remembered.take(
+                one.text
+                for one in page
+                if not one.note and (one.event_id <= upto if upto else _IMPORTED in one.text)
+            )
         return {**origin, "history": remembered.messages()}

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from trunkline.control.ids import may_be_ours
 from trunkline.control.log import events
 from trunkline.control.sessions import notes
 from trunkline.control.sessions.notes import Note
@@ -99,9 +100,10 @@ class SessionState(msgspec.Struct):
 
     def ended_by(self, name: str | None) -> str | None:
         """The open turn that a terminal event is of: the one that it names, else the oldest that
-        the machine has. A name that is none of ours says no more than no name."""
-        if name in self.turns:
-            return name
+        the machine has. A name that is none of ours says no more than no name; one of ours that is
+        not known here is of a turn that a restore has taken away."""
+        if name is not None and (name in self.turns or may_be_ours(name)):
+            return name if name in self.turns else None
         return next((turn.id for turn in self.told), None)
 
     def encode(self) -> bytes:
@@ -109,11 +111,7 @@ class SessionState(msgspec.Struct):
 
 
 _encoder = msgspec.json.Encoder()  # takes numbers of any size, as the log does
-_decoder = msgspec.json.Decoder(SessionState)
-
-
-def decode(data: bytes) -> SessionState:
-    return _decoder.decode(data)
+decode = msgspec.json.Decoder(SessionState).decode
 
 
 class TurnOpened(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Turns as records: one user message until its terminal event. Written by `projection`."""
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from sqlalchemy import and_, select
@@ -18,7 +18,7 @@ _HISTORY_TURNS = 20
 class Turn(msgspec.Struct, frozen=True):
     id: str
     session_id: str
-    state: str
+    state: Literal["queued", "sent", "completed", "cancelled", "failed", "steering", "steered"]
     message: str
     metadata: dict[str, Any]
     steers: str | None

@@ -5,7 +5,7 @@ Everything that reads or writes records goes through `Store.read` and `Store.wri
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,15 @@ import msgspec
 import structlog
 from sqlalchemy import Delete, Executable, Insert, Row, Select, Update, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from trunkline.control.errors import Unavailable
+from trunkline import extras
+from trunkline.control.errors import NoRoom, Unavailable
 from trunkline.control.redaction import redact
-from trunkline.control.store import sqlite_vec
+from trunkline.control.store import causes, sqlite_vec
+from trunkline.control.store.backup import sqlite_file
 from trunkline.control.store.migrate import upgrade
 from trunkline.log_form import one_line
 from trunkline.private_files import NotPrivate, make_file
@@ -84,7 +86,7 @@ def open_engine(url: str) -> AsyncEngine:
         )
     except ModuleNotFoundError as missing:
         raise Unavailable(
-            f"{missing.name} is not installed: pip install 'trunkline[postgres]'"
+            f"PostgreSQL needs {missing.name}, which is not installed: {extras.fix('postgres')}"
         ) from missing
     if backend == "sqlite":
         sqlite_vec.problem()  # before there is a connection that it is to be in
@@ -122,30 +124,24 @@ def reason(error: BaseException) -> str:
 
 async def _answers(engine: AsyncEngine) -> None:
     """Unavailable, with its address, for a database that does not."""
-    url = engine.url.render_as_string(hide_password=True)
+    url, file = engine.url.render_as_string(hide_password=True), sqlite_file(engine.url)
     try:
-        if (file := _sqlite_file(engine.url)) is not None and await asyncio.to_thread(
-            make_file, file
-        ):
+        # Made before SQLite makes it, which would leave it open to others; its other files get
+        # the same permissions.
+        if file is not None and await asyncio.to_thread(make_file, file):
             _log.warning("was open to other users, and is closed to them now", path=str(file))
         async with asyncio.timeout(_FIRST_ANSWER_S), engine.connect() as connection:
             await connection.execute(text("SELECT 1"))
     except NotPrivate as error:
         raise Unavailable(str(error), code="NOT_PRIVATE") from error
     except Exception as error:  # each driver has errors of its own
+        if file is not None and causes.cause_of(error, file.parent) == causes.DISK_FULL:
+            raise NoRoom(f"the disk of {file} is full: make room, and start again") from error
         late = isinstance(error, TimeoutError)
         why = f"nothing came within {_FIRST_ANSWER_S:g} s" if late else reason(error)
         raise Unavailable(
             f"the database does not answer ({shown(url)}): {why}", code="DATABASE_UNREACHABLE"
         ) from error
-
-
-def _sqlite_file(url: URL) -> Path | None:
-    """Made before SQLite makes it, which would leave it open to others; its other files get the
-    same permissions."""
-    name = url.database or ":memory:"
-    is_file = url.get_backend_name() == "sqlite" and not name.startswith((":memory:", "file:"))
-    return Path(name) if is_file else None
 
 
 def _parsed(url: str) -> URL:
@@ -184,6 +180,7 @@ def _prepare(connection: Any, _record: Any) -> None:
         "foreign_keys=ON",
         "busy_timeout=10000",
         "cache_size=-1024",  # KiB, for each connection; the rest is the system's to keep
+        "temp_store=MEMORY",  # a full /tmp is not to end a transaction
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
@@ -195,6 +192,10 @@ class Store:
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
         self.is_sqlite = engine.dialect.name == "sqlite"
+        self.trouble: str | None = None
+        """Why the last change could not be written, if that is the disk's or the database's
+        fault."""
+        self._file = sqlite_file(engine.url)
         self._writing = asyncio.Lock()
 
     @classmethod
@@ -203,8 +204,16 @@ class Store:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
-        async with self.engine.connect() as connection:
-            yield connection
+        try:
+            async with self.engine.connect() as connection:
+                yield connection
+        except (DBAPIError, OSError) as error:
+            if (cause := self._cause_of(error)) is None:
+                raise
+            raise causes.refusal(cause) from error
+
+    def _cause_of(self, error: BaseException) -> str | None:
+        return causes.cause_of(error, None if self._file is None else self._file.parent)
 
     async def all(self, query: Executable) -> Sequence[AnyRow]:
         async with self.read() as connection:
@@ -231,13 +240,34 @@ class Store:
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction: committed at the end of the block, rolled back if it raises."""
-        if not self.is_sqlite:
-            async with self.engine.begin() as connection:
-                yield connection
-            return
-        async with self._writing, self.engine.begin() as connection:
-            yield connection
+        """A transaction: committed at the end of the block, rolled back if it raises. NoRoom or
+        Unavailable where the disk or the database is the reason."""
+        try:
+            if self.is_sqlite:
+                async with self._writing, self.engine.begin() as connection:
+                    yield connection
+            else:
+                async with self.engine.begin() as connection:
+                    yield connection
+        except (DBAPIError, OSError) as error:
+            if (cause := self._cause_of(error)) is None:
+                raise
+            if cause != self.trouble:
+                _log.error("records cannot be written", cause=cause, error=reason(error))
+            self.trouble = cause
+            if self.is_sqlite and cause == causes.DISK_FULL:
+                await self._make_room()
+            raise causes.refusal(cause) from error
+        else:
+            if self.trouble is not None:
+                _log.warning("records are written again")
+                self.trouble = None
+
+    async def _make_room(self) -> None:
+        """What is moved out of the write-ahead log now leaves its place to what comes."""
+        with suppress(SQLAlchemyError):
+            async with self.engine.connect() as connection:
+                await connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
 
     async def ping(self) -> None:
         """Returns if the database answers; raises what its driver raises if not."""

@@ -15,6 +15,8 @@ orgs = sa.Table(
     own_id(),
     sa.Column("name", sa.String(200), nullable=False),
     sa.Column("default_runtime_type", sa.String(40)),
+    # by their names, those that differ from the server's (`control/quotas.py`)
+    sa.Column("quotas", sa.JSON(none_as_null=True)),
     created(),
 )
 
@@ -26,6 +28,8 @@ users = sa.Table(
     sa.Column("name", sa.String(200), nullable=False),
     sa.Column("role", sa.String(20), nullable=False),  # member | org_admin | admin
     sa.Column("default_runtime_type", sa.String(40)),
+    sa.Column("default_machine_id", sa.String(36)),  # for sessions that name none
+    sa.Column("quotas", sa.JSON(none_as_null=True)),  # those that differ from the org's
     created(),
 )
 
@@ -104,6 +108,8 @@ machines = sa.Table(
     sa.Column("instance", sa.String(200)),
     # its tokens that were issued before are revoked
     sa.Column("tokens_from", sa.BigInteger),
+    # it is given no new sessions
+    sa.Column("draining", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("last_seen_at", sa.BigInteger),
     created(),
 )
@@ -118,6 +124,20 @@ tickets = sa.Table(
     sa.Column("used_at", sa.BigInteger),
 )
 
+join_codes = sa.Table(
+    "join_codes",
+    records,
+    sa.Column("hash", sa.String(64), primary_key=True),
+    ref("user_id", "users"),
+    ref("machine_id", "machines"),
+    # the machine was made for it: it goes if nobody comes
+    sa.Column("makes_machine", sa.Boolean, nullable=False),
+    # the machine says what it is called
+    sa.Column("names_itself", sa.Boolean, nullable=False),
+    created(),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
+)
+
 sessions = sa.Table(
     "sessions",
     records,
@@ -127,17 +147,27 @@ sessions = sa.Table(
     ref("agent_id", "agents", cascade=False),
     ref("machine_id", "machines", cascade=False),
     sa.Column("title", sa.String(200)),
+    # user | message | model; null: untitled, or by what it was made of, or of before this was noted
+    sa.Column("titled_by", sa.String(10)),
     sa.Column("runtime_type", sa.String(40), nullable=False),
     sa.Column("agent_config", sa.JSON, nullable=False),
     sa.Column("session_config", sa.JSON, nullable=False),
     sa.Column("openclaw_config", sa.JSON),
     sa.Column("status", sa.String(20), nullable=False),  # active | closed
     sa.Column("created_by", sa.String(36)),  # null: its own user
-    sa.Column("shown", sa.JSON),  # how its owner's page lists it: pinned, hidden, order …
+    sa.Column("pinned", sa.Boolean, nullable=False, default=False, server_default=sa.false()),
+    sa.Column("archived", sa.Boolean, nullable=False, default=False, server_default=sa.false()),
+    # of people and turns, not of records: what lists are in the order of
+    sa.Column("last_activity_at", sa.BigInteger, nullable=False, default=0, server_default="0"),
+    sa.Column("last_turn_status", sa.String(20)),  # completed | failed | cancelled
+    sa.Column("last_turn_ended_at", sa.BigInteger),
+    sa.Column("shown", sa.JSON),  # how its owner's page lists it: its place, its files …
     sa.Column("remote", sa.JSON),  # what its machine calls it, where that is not its id
     # the conversation of another program that it goes on with: machine, runtime, preset, id
     sa.Column("adopted", sa.String(500)),
     sa.Column("forked_from", sa.JSON),  # the session and its turn up to which it is a copy
+    # of an imported one: the last event that is from elsewhere
+    sa.Column("imported_id", sa.BigInteger),
     sa.Column("left_machines", sa.JSON),  # ids of those that it was moved away from, oldest first
     # The projection: what the log says up to this event and this note. Null state: a session
     # whose records were written before there were projections.
@@ -158,6 +188,47 @@ sa.Index(
     postgresql_where=sessions.c.status == "active",
 )
 
+# How long and how much of each log is kept; null: without a bound.
+org_retention = sa.Table(
+    "org_retention",
+    records,
+    key("org_id", "orgs"),
+    sa.Column("days", sa.Integer),
+    sa.Column("size_bytes", sa.BigInteger),
+)
+session_retention = sa.Table(
+    "session_retention",
+    records,
+    key("session_id", "sessions"),
+    sa.Column("days", sa.Integer),
+    sa.Column("size_bytes", sa.BigInteger),
+)
+
+# Enough to look a title up without the rows, which are large.
+sa.Index("sessions_named", sessions.c.org_id, sessions.c.user_id, sessions.c.title, sessions.c.id)
+sa.Index("sessions_listed", sessions.c.pinned, sessions.c.last_activity_at, sessions.c.id)
+
+# Sessions that are being removed for good. Written first, gone last: what a killed process has left
+# undone is done at the next start. No foreign keys: their owners may be removed meanwhile.
+erasures = sa.Table(
+    "erasures",
+    records,
+    own_id(),
+    sa.Column("org_id", sa.String(36), nullable=False),
+    sa.Column("user_id", sa.String(36), nullable=False),  # whose it was
+    sa.Column("erased_by", sa.String(36), nullable=False),
+    created(),
+)
+
+# Sessions that were removed for good, by the machines that may have something of them still.
+erased_copies = sa.Table(
+    "erased_copies",
+    records,
+    sa.Column("session_id", sa.String(36), primary_key=True),
+    key("machine_id", "machines", index=True),
+    created(),
+)
+
 # Ids under which a history is being written for a session that has no record yet.
 drafts = sa.Table("drafts", records, own_id(), created())
 
@@ -175,6 +246,9 @@ turns = sa.Table(
     sa.Column("steers", sa.String(36)),  # the running turn that the message is for
     sa.Column("answer", sa.Text),
     sa.Column("finished_at", sa.BigInteger),
+    # of the log: the message, and the end of the turn; null: of before this was noted
+    sa.Column("said_id", sa.BigInteger),
+    sa.Column("ended_id", sa.BigInteger),
     created(),
     sa.UniqueConstraint("session_id", "client_message_id"),
 )
@@ -187,6 +261,8 @@ credentials = sa.Table(
     sa.Column("provider", sa.String(60), nullable=False),
     sa.Column("sealed_key", sa.LargeBinary, nullable=False),
     sa.Column("base_url", sa.String(500)),
+    # of its models the one for sessions that name none; at most one of a user's rows has it
+    sa.Column("default_model", sa.String(200)),
     created(),
     sa.UniqueConstraint("user_id", "provider"),
 )

@@ -60,6 +60,7 @@ mcp_servers = sa.Table(
     sa.Column("timeout_s", sa.Float, nullable=False),
     # whether its word counts for which of its tools only read
     sa.Column("trust_hints", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("enabled", sa.Boolean, nullable=False, server_default=sa.true()),
     created(),
     sa.UniqueConstraint("org_id", "user_id", "name"),
 )
@@ -77,6 +78,25 @@ rules = sa.Table(
     sa.Column("effect", sa.String(10), nullable=False),  # deny | ask | allow
     sa.Column("rule", sa.String(1000), nullable=False),
     sa.Column("created_by", sa.String(36), nullable=False),
+    created(),
+)
+
+# Browsers that are told when a session of their user needs them or is done.
+push_subscriptions = sa.Table(
+    "push_subscriptions",
+    records,
+    own_id(),
+    ref("user_id", "users"),
+    # the login that made it, with which it ends; null: the operator's fixed token
+    sa.Column("token_id", sa.String(36), index=True),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("service", sa.String(300), nullable=False),  # the host that it is sent to
+    sa.Column("endpoint_sha256", sa.String(64), nullable=False, unique=True),
+    sa.Column("sealed", sa.LargeBinary, nullable=False),  # the endpoint and its keys
+    sa.Column("kinds", sa.JSON, nullable=False),  # of needs_you, done
+    sa.Column("quiet", sa.JSON(none_as_null=True)),  # from, to, time_zone
+    sa.Column("problem", sa.String(300)),  # why the last message was not taken
+    sa.Column("sent_at", sa.BigInteger),
     created(),
 )
 

@@ -12,8 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-FIX = "pip install 'trunkline[embeddings]'"
-
 
 @cache
 def problem() -> str | None:

@@ -16,13 +16,14 @@ from trunkline.execution.files import remove
 
 RESERVE_BYTES = 512 * 1024
 _BESIDE_BYTES = 128 * 1024  # for the files that people read
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 T = TypeVar("T")
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether it says that there is no room: on the disk, in a quota, or for a file as large."""
+    """Whether it says that there is no room: on the disk, in a quota, or for a file as large; or
+    that nothing may be written at all."""
     return isinstance(error, OSError) and error.errno in _FULL
 
 
@@ -33,6 +34,14 @@ def disk_full(path: Path, error: OSError | None = None) -> TurnError:
         f"There is no room left on the machine's disk{why}: nothing more can be saved, so the "
         f"model is not asked. Make room below {path} and say it again.",
     )
+
+
+def check_room(folder: Path) -> None:
+    """Raises DISK_FULL when there is not even room for the small files of a turn."""
+    free = os.statvfs(folder)
+    blocks = free.f_bfree if os.geteuid() == 0 else free.f_bavail
+    if blocks * free.f_frsize < _BESIDE_BYTES:
+        raise disk_full(folder)
 
 
 class Reserve:
@@ -50,11 +59,8 @@ class Reserve:
     def hold(self) -> None:
         """Raises DISK_FULL when there is not so much room."""
         try:
-            free = os.statvfs(self._folder)
-            blocks = free.f_bfree if os.geteuid() == 0 else free.f_bavail
+            check_room(self._folder)
             held = self._path.stat().st_size if self._path.exists() else 0
-            if blocks * free.f_frsize < _BESIDE_BYTES:
-                raise disk_full(self._folder)
             if held < self._bytes:
                 self._allocate()
         except OSError as error:

@@ -7,10 +7,10 @@ from trunkline.execution.fence.seccomp import Network
 NO_FENCE = "no fence"
 NOT_COVERED = (
     "the mode, owner and times of files of the same user can be changed",
-    "that a file is there, with its size and times, can be seen",
+    "it can be seen that a file exists, with its size and times",
     "command lines of other processes can be seen",
     "System V shared memory of the same user can be reached",
-    "with a list of hosts, any host can be reached on the one port that the proxy has",
+    "with a list of hosts, any host can be reached on the one port that the proxy uses",
 )
 """What neither Landlock nor seccomp can keep from a session; the guide says it in these words."""
 _NETWORK = {

@@ -50,7 +50,7 @@ HELP_ZH = """\
 - `运行 <命令>`、`python <代码>`
 - `上网搜索 <词>`、`抓取 <网址>`
 - `记住 <内容>`、`回忆 <内容>`
-- `问我 <问题>`、`委托 <代理>：<任务>`
+- `问我 <问题>`、`委托 <智能体>：<任务>`
 
 每行一条命令时，它们会同时执行。其他文字交给本机的小模型（SmolLM2，1.35 亿参数），如果已经安装。\
 要用真正的模型，请设置 OpenAI 或 Anthropic 的 API key，或者 base URL。
@@ -65,7 +65,7 @@ INTRODUCTION_ZH = (
 )
 
 NO_TOOL = "This agent has no tool `{tool}`, so I cannot do that."
-NO_TOOL_ZH = "这个代理没有工具 `{tool}`，所以我做不到。"
+NO_TOOL_ZH = "这个智能体没有工具 `{tool}`，所以我做不到。"
 
 FREE_TEXT = (
     "I am only the built-in demo model and understand a few commands: say `help`. Free text would "

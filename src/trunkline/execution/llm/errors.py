@@ -193,8 +193,8 @@ def nonsense(
 def no_key(service: Service) -> ModelError:
     return ModelError(
         "MODEL_KEY_MISSING",
-        f"There is no API key for {service}. Set one among your credentials, or choose the "
-        "model “demo”, which needs none.",
+        f"There is no API key for {service}. Set one among your credentials (`trunkline user "
+        f"set-key {service.name}`), or choose the model “demo”, which needs none.",
     )
 
 

@@ -51,10 +51,10 @@ class LocalProvider(BaseLLMProvider):
         self._provider: OpenAIProvider | None = None
 
     async def stream(self, call: Call) -> AsyncGenerator[Piece | Usage, None]:
+        provider, model = await self._found()
         if self._introduces:
             self._introduces = False
             yield Thinking(INTRODUCTION, "model")
-        provider, model = await self._found()
         async with contextlib.aclosing(provider.stream(_small(call, model))) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Reply):

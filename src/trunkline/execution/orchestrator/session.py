@@ -124,7 +124,7 @@ class OpenSession:
                 allowed=Allowed(folder),
                 fence=start.fence.told if start.fence is not None else words.NO_FENCE,
                 permits=Permits(start.rules, problems, fenced=start.fenced),
-                begun=Begun(folder),
+                begun=Begun(folder, checkpointer.reserve),
             )
             link.on_progress = lambda message: context.emit(
                 "thinking", stage="model", content=message

@@ -44,6 +44,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     first_byte_timeout_seconds: _Wait = limits.MODEL_FIRST_BYTE_S
     silence_timeout_seconds: _Wait = limits.MODEL_SILENCE_S
     evolution: bool = False
+    titles: bool = False
+    """Whether the model is asked for a title of the session, once, after its first turn."""
     max_turns: Annotated[int, Meta(ge=1, le=limits.MODEL_CALLS_PER_TURN_MAX)] = (
         limits.MODEL_CALLS_PER_TURN
     )

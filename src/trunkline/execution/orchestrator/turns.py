@@ -31,6 +31,7 @@ from trunkline.execution.orchestrator.notes import QUESTION, note_said
 from trunkline.execution.orchestrator.recovery import finish_half_done
 from trunkline.execution.orchestrator.state import Question
 from trunkline.execution.orchestrator.steering import Steer
+from trunkline.execution.orchestrator.titling import Titling
 from trunkline.execution.orchestrator.working import Work, Working
 from trunkline.execution.session import ipc
 
@@ -68,6 +69,7 @@ class Turns:
             self._graph, self._config, checkpointer, context, sleep=sleep, monotonic=monotonic
         )
         self._beginning = Beginning(self._graph, self._config, context, checkpointer)
+        self._titling = Titling(context)
 
     async def fork(self, fork: ipc.Fork, folder: Path) -> None:
         """Before anything else, in a session that is a copy of another one."""
@@ -143,6 +145,7 @@ class Turns:
         self._is_closed = True
         self._context.turn.is_paused = self._approvals.waiting
         self._interrupt("waiting" if self._approvals.waiting else "stopped")
+        await self._titling.end()
         if self._turn is not None:
             await asyncio.wait({self._turn})
         while self._jobs:
@@ -153,6 +156,7 @@ class Turns:
         """Ends everything at once and tells nobody."""
         self._is_closed = True
         self._context.turn.is_paused = True
+        await self._titling.end()
         if self._turn is not None:
             self._turn.cancel()
             await asyncio.wait({self._turn}, timeout=limits.CANCEL_GRACE_S)
@@ -202,9 +206,11 @@ class Turns:
             await self._settle(job)
             self._end_with_error(*_told(error))
         else:
-            self._beginning.is_new = False
+            is_first, self._beginning.is_new = self._beginning.is_new, False
             self._tell_usage()
             context.emit("execution_complete", content=answer)
+            if is_first:
+                self._titling.begin(job.message, answer)
 
     async def _drive(self, job: Job) -> str:
         """The graph, again and again until nobody has to be asked."""

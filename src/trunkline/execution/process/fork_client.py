@@ -201,6 +201,8 @@ class Spawner:
         self._after_death = after_death
         self._server: asyncio.Future[ForkLink] | None = None
         self._keeping: asyncio.Task[None] | None = None
+        self._problem: str | None = None
+        """Why the last one did not start."""
 
     async def start(self) -> None:
         """Begins the imports; `spawn` waits for them."""
@@ -259,7 +261,8 @@ class Spawner:
             except asyncio.CancelledError:
                 await server.close()
                 raise
-            _log.error("the fork server ended", status=server.process.returncode)
+            if self._problem is None:
+                _log.error("the fork server ended", status=server.process.returncode)
             if server.has_served:
                 backoff.reset()
             self._renew()
@@ -270,7 +273,9 @@ class Spawner:
     def _failed(self, error: StartFailed) -> None:
         """Tells those who wait for it; who asks from now on waits for the next try."""
         assert self._server is not None
-        _log.error("the fork server did not start", problem=str(error))
+        if str(error) != self._problem:  # said once, however often it is tried
+            _log.error("the fork server did not start", problem=str(error))
+        self._problem = str(error)
         self._server.set_exception(error)
         self._renew()
 
@@ -286,6 +291,7 @@ class Spawner:
             server.kill()
             self._failed(StartFailed("the fork server was not ready in time"))
         else:
+            self._problem = None
             if not server.is_lost:  # it may be gone again by now
                 self._server.set_result(server)
 

@@ -6,6 +6,7 @@ A session's socket is for one process and one connection. What the lines say is 
 import asyncio
 import os
 import secrets
+import select
 import shutil
 import socket
 import struct
@@ -67,6 +68,16 @@ class Lines(asyncio.Protocol):
     @property
     def unsent_bytes(self) -> int:
         return self._transport.get_write_buffer_size() if self.is_open else 0
+
+    @property
+    def has_hung_up(self) -> bool:
+        """Whether the other end is gone, though its last words may not be read yet: the kernel
+        knows before the event loop does."""
+        if not self.is_open:
+            return True
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket").fileno(), 0)
+        return bool(poll.poll(0))
 
     @property
     def peer_pid(self) -> int | None:

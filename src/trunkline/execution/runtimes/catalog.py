@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from trunkline import __version__, names
+from trunkline import __version__, extras, names
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes import programs, versions
@@ -138,7 +138,7 @@ class Catalog:
         if not absent:
             return Found(is_usable=True, version=__version__)
         reason = f"not installed: {', '.join(absent)}"
-        return Found(is_usable=False, reason=reason, install="pip install 'trunkline[node]'")
+        return Found(is_usable=False, reason=reason, install=extras.again())
 
     def _openclaw(self, said: Mapping[str, Said]) -> Found:
         found = self._program("openclaw", "OpenClaw", said)
@@ -146,14 +146,14 @@ class Catalog:
         if not problem:
             return found
         # The bridge to it is a program for Node.js, whoever has installed OpenClaw itself.
-        fix = "pip install --upgrade 'trunkline[runtimes]'"
+        fix = extras.fix("runtimes")
         return Found(is_usable=False, version=found.version, reason=problem, install=fix)
 
     def _acp(self, said: Mapping[str, Said]) -> Found:
         presets = {name: self._program(name, name, said) for name in names.ACP_PRESETS}
         if importlib.util.find_spec("acp") is None:
             reason = "the Python package agent-client-protocol is not installed"
-            fix = "pip install 'trunkline[runtimes]'"
+            fix = extras.fix("runtimes")
             return Found(is_usable=False, reason=reason, install=fix)
         version = versions.of_python("agent-client-protocol")
         return Found(is_usable=True, version=version, presets=presets)

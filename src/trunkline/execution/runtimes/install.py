@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from trunkline import limits, names
+from trunkline import extras, limits, names
 from trunkline.execution.errors import InstallFailed
 from trunkline.execution.process import family
 from trunkline.execution.runtimes import programs
@@ -78,7 +78,7 @@ def install(
     if _VERSION.match(version) is None or name.endswith("@"):
         raise InstallFailed(f"not a version: {version[:80]!r}")
     if programs.node() is None or programs.npm() is None:
-        raise InstallFailed("Node is not installed here: pip install 'trunkline[runtimes]'")
+        raise InstallFailed(f"Node is not installed here: {extras.fix('runtimes')}")
     try:
         make_folder(folder)
         with _alone(folder, wanted, tell):
@@ -220,7 +220,7 @@ def _waited(process: subprocess.Popen[bytes], place: Path, tell: Tell) -> int:
             raise InstallFailed(f"npm has not finished after {INSTALL_S:g} s")
         if now - told > _PROGRESS_S:
             told = now
-            tell(f"{_size_mb(place)} MB so far, {now - began:.0f} s")
+            tell(f"installing it, {_size_mb(place)} MB so far")
 
 
 def _size_mb(place: Path) -> int:

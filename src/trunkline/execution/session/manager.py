@@ -251,6 +251,11 @@ class SessionManager:
                 session.rest()
         self._retire_some()
 
+    def settle(self) -> None:
+        """Writes down what a full disk has kept out."""
+        for session in self.active_sessions.values():
+            session.turns.settle()
+
     def _retire_some(self) -> None:
         """Too many rest: those that have done so longest are let go. Their files stay, and the
         control plane has their state."""

@@ -81,7 +81,8 @@ class SessionProcess(RuntimeAdapter):
     def alive(self) -> bool:
         """Whether it can take messages; one without a socket cannot, though its end is not told
         yet."""
-        return self._is_up() and not self._closed.is_set()
+        is_heard = self._lines is None or not self._lines.has_hung_up
+        return self._is_up() and not self._closed.is_set() and is_heard
 
     @property
     def is_working(self) -> bool:

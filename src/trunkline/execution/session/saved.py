@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from trunkline.execution.checkpoint.reserve import check_room, disk_full, is_full
+from trunkline.execution.errors import TurnError
 from trunkline.execution.files import load_json, save_json
 from trunkline.execution.session import ipc
 from trunkline.wire.events import TERMINAL
@@ -55,6 +57,8 @@ class SavedTurns:
     def __init__(self, folder: Path) -> None:
         self._path = folder / _TURNS
         self._record = load_json(self._path, _Record, "a session's turns") or _Record()
+        self._is_behind = False
+        """The file is older than what is here: there was no room for it."""
 
     @property
     def open(self) -> list[OpenTurn]:
@@ -70,11 +74,24 @@ class SavedTurns:
         return next((turn.turn_id for turn in self._record.open if turn.waiting), None)
 
     def begin(self, turn_id: str) -> bool:
-        """False for a turn that was here before."""
-        if self.has_ended(turn_id) or any(turn.turn_id == turn_id for turn in self.open):
+        """False for a turn that is open already. Raises TurnError: it was here before, or it could
+        not be remembered, and might be run twice."""
+        if self.has_ended(turn_id):
+            # Nobody sends a turn again whose end has arrived: that end was lost with a daemon.
+            raise TurnError(
+                "MACHINE_RESTARTED",
+                "the machine was restarted before the end of this turn was safe",
+            )
+        if any(turn.turn_id == turn_id for turn in self.open):
             return False
+        folder = self._path.parent
+        if folder.exists():
+            check_room(folder)
         self._record.open.append(OpenTurn(turn_id=turn_id))
-        self._write()
+        problem = self._write()
+        if problem is not None and is_full(problem):
+            del self._record.open[-1]
+            raise disk_full(folder, problem)
         return True
 
     def end(self, turn_id: str) -> None:
@@ -105,8 +122,15 @@ class SavedTurns:
                 self._write()
         return False
 
-    def _write(self) -> None:
-        save_json(self._path, self._record, "a session's turns")
+    def settle(self) -> None:
+        """Now and then: with room again, the file says what is so."""
+        if self._is_behind:
+            self._write()
+
+    def _write(self) -> OSError | None:
+        problem = save_json(self._path, self._record, "a session's turns")
+        self._is_behind = problem is not None and is_full(problem)
+        return problem
 
 
 def _questions(turn: OpenTurn, event: _Event) -> list[str]:

@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from trunkline import names
-from trunkline.execution.errors import StartFailed
+from trunkline.execution.errors import StartFailed, TurnError
 from trunkline.execution.fence.profile import Profile
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
@@ -259,11 +259,12 @@ class Session:
             self._refuse(data.get("turn_id"), "INVALID_MESSAGE", f"not a message: {error}")
             return
         message.turn_id = message.turn_id or secrets.token_hex(16)
-        if self.turns.has_ended(message.turn_id):
-            # Nobody sends a turn again whose end has arrived: that end was lost with a daemon.
-            why = "the machine was restarted before the end of this turn was safe"
-            self._refuse(message.turn_id, "MACHINE_RESTARTED", why)
-        elif not self.turns.begin(message.turn_id):
+        try:
+            is_new = self.turns.begin(message.turn_id)
+        except TurnError as error:
+            self._refuse(message.turn_id, error.code, error.message)
+            return
+        if not is_new:
             _log.info("a message came again", session=self.id, turn=message.turn_id)
         elif not self._put(ipc.UserMessage(data=message)):
             why = f"more than {SESSION_INBOX_MAX} messages wait in this session"

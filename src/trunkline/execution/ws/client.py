@@ -22,7 +22,7 @@ from trunkline.execution.line import MACHINE, Handler
 from trunkline.execution.ws import messages
 from trunkline.execution.ws.connection import Socket, run_line, stay_connected
 from trunkline.execution.ws.handlers import Handlers
-from trunkline.execution.ws.login import Login
+from trunkline.execution.ws.login import Keeper, Login
 from trunkline.execution.ws.messages import ForSession, ResumeResults, Unknown, opened
 from trunkline.execution.ws.outbox import Outbox
 from trunkline.execution.ws.queries import Answer, Queries
@@ -51,8 +51,10 @@ class ControlPlaneClient:
         random: Callable[[], float] = chance.random,
         heartbeat_s: float = limits.HEARTBEAT_INTERVAL_S,
         request_s: Callable[[str], float] = timeout_s,
+        keeper: Keeper | None = None,
     ) -> None:
-        """`request_s`: how long a request may take, by its method."""
+        """`request_s`: how long a request may take, by its method. `keeper`: of the credentials of
+        a machine that joined."""
         self.message_handlers = Handlers()
         self.active_sessions: Callable[[], list[str]] = list
         self.health: Callable[[], Json] = dict
@@ -69,7 +71,9 @@ class ControlPlaneClient:
         pace = Pace(clock)
         self._uplink = Uplink(outbox, pace, clock)
         url = URL(control_plane_url).update_query(user_id=user_id)
-        self._login = Login(url, ticket, token, pace=pace, clock=clock, random=random)
+        self._login = Login(
+            url, ticket, token, pace=pace, clock=clock, random=random, keeper=keeper
+        )
         self._sleep = sleep
         self._init: InitData
         self._known: Json = {}
@@ -106,6 +110,9 @@ class ControlPlaneClient:
         self._uplink.spill()
         self._uplink.outbox.close()
 
+    def settle(self) -> None:
+        self._uplink.outbox.settle()
+
     @property
     def token(self) -> str:
         """The one that the next line is opened with: control planes renew it."""
@@ -120,8 +127,8 @@ class ControlPlaneClient:
         return self._login.address()
 
     async def greet(self, socket: Socket) -> None:
-        self._opened_with = self._login.token
         self._init = await self._login.greet(socket)
+        self._opened_with = self._login.token
 
     def pause_s(self, end: LineEnd) -> float:
         pause_s = self._login.pause_s(end)
@@ -177,8 +184,9 @@ class ControlPlaneClient:
             try:
                 message = messages.read(text)
                 if isinstance(message, InitData):
-                    # Keys or addresses have changed.
+                    # Keys or addresses have changed, and with them what can be run.
                     self._initialized(opened(message, self._opened_with))
+                    self._heartbeat()
                 else:
                     self._take(message)
             except Malformed as error:
@@ -217,7 +225,7 @@ class ControlPlaneClient:
                     self._uplink.frame(frame)
             case Token():
                 logs.hide([message.data.token])
-                self._login.token = message.data.token
+                self._login.renewed(message.data.token)
             case Query():
                 self._queries.take(message)
             case Error():

@@ -10,6 +10,7 @@ from trunkline import limits
 from trunkline.execution.errors import SettingsError
 from trunkline.execution.files import read_head
 from trunkline.execution.home import Home
+from trunkline.execution.joining import Membership
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import MachineLine
 from trunkline.execution.orchestrator.settings import read_settings
@@ -40,6 +41,7 @@ def line_of(
             settings.ticket,
             settings.token,
             outbox=Outbox(home.outbox),
+            keeper=None if settings.joined is None else Membership(home, settings.joined),
         )
     agent_config = agent_of(settings)
     if settings.wire == "agp":

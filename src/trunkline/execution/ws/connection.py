@@ -14,6 +14,7 @@ from yarl import URL
 
 from trunkline import limits
 from trunkline.execution.errors import LineEnd, NoLine, ServerRefused
+from trunkline.execution.reaching import why_refused, why_unreached
 
 _log = structlog.get_logger(__name__)
 
@@ -148,17 +149,10 @@ async def _open(http: aiohttp.ClientSession, url: URL) -> Socket:
                 timeout=aiohttp.ClientWSTimeout(ws_close=limits.CLOSE_GRACE_S),
             )
     except aiohttp.WSServerHandshakeError as error:
-        raise NoLine(LineEnd(error.status, _why(error))) from None
+        raise NoLine(LineEnd(error.status, why_refused(error.status, url))) from None
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        raise NoLine(LineEnd(BROKEN, _why(error))) from None
+        raise NoLine(LineEnd(BROKEN, why_unreached(error, url))) from None
     return Socket(socket)
-
-
-def _why(error: BaseException) -> str:
-    """In words for people, and without the URL, which may have a ticket in it."""
-    if isinstance(error, aiohttp.ClientResponseError):
-        return f"HTTP {error.status}: {error.message}"[:200]
-    return (str(error) or type(error).__name__)[:200]
 
 
 def _end_of(frame: aiohttp.WSMessage, close_code: int | None) -> LineEnd:

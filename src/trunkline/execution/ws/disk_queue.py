@@ -22,20 +22,29 @@ _log = structlog.get_logger(__name__)
 
 SHRINK_TO = 0.75
 """Of a bound: room is made for a while, not for one entry."""
+_SKIPS_MAX = 64
 
 T = TypeVar("T")
 
 
 class Journal:
-    """One file. It exists once something was appended."""
+    """One file. It exists once something was appended.
 
-    __slots__ = ("_fd", "_is_failing", "_is_torn", "_path", "bytes")
+    What is appended is in memory too, so a full disk costs durability and nothing else: the file
+    then stays as it is, without gaps, and falls behind. `whole` are the lines that it ought to
+    have; with room again it is written anew from them.
+    """
+
+    __slots__ = ("_fd", "_is_torn", "_path", "_skip", "_skips", "bytes", "is_behind", "whole")
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._fd: int | None = None
         self._is_torn = False
-        self._is_failing = False
+        self._skip = self._skips = 0
+        self.is_behind = False
+        """Something is in memory alone."""
+        self.whole: Callable[[], Iterable[bytes]] = tuple
         self.bytes = 0
 
     def read(self) -> list[bytes]:
@@ -63,18 +72,44 @@ class Journal:
                 yield entry, len(line)
 
     def append(self, line: bytes) -> None:
-        """A full disk costs durability and nothing else: what is written here is in memory too."""
+        if self.is_behind:
+            return
         whole = (b"\n" if self._is_torn else b"") + line + b"\n"
         try:
             written = os.write(self._open(), whole)
         except OSError as error:
-            if not self._is_failing:
-                _log.error("the outbox cannot be written", file=self._path.name, problem=str(error))
-            self._is_failing = True
+            self._fell_behind(str(error))
             return
-        self._is_failing = False
         self.bytes += written
         self._is_torn = written < len(whole)
+        if self._is_torn:
+            self._fell_behind("only a part of a line found room")
+
+    def mark(self, line: bytes) -> None:
+        """As `append`, for what was delivered and must not be sent again. Where that cannot be
+        written, nothing may stay that says otherwise."""
+        self.append(line)
+        if self.is_behind:
+            self._empty()
+
+    def catch_up(self) -> None:
+        """Before `whole` grows by what is appended then. Not tried with every line: on a full disk
+        that would be a lot of work for nothing."""
+        if self.is_behind:
+            self._skips -= 1
+            if self._skips < 0:
+                self._skip = self._skips = min(2 * self._skip + 1, _SKIPS_MAX)
+                self.rewrite(self.whole())
+
+    def settle(self) -> None:
+        """Now and then, when nothing comes: with room again, the file has everything."""
+        self._skips = 0
+        self.catch_up()
+
+    def _fell_behind(self, problem: str) -> None:
+        _log.error("the outbox cannot be written", file=self._path.name, problem=problem)
+        self.is_behind = True
+        self._skip = self._skips = 0
 
     def rewrite(self, lines: Iterable[bytes]) -> None:
         """Puts these lines in the place of all others, at once or not at all."""
@@ -82,28 +117,38 @@ class Journal:
         try:
             write_atomic(self._path, data)
         except OSError as error:
-            _log.error("the outbox cannot be tidied", file=self._path.name, problem=str(error))
+            if not self.is_behind:
+                _log.error("the outbox cannot be tidied", file=self._path.name, problem=str(error))
             return
         self.close()
         self.bytes, self._is_torn = len(data), False
+        self._is_whole()
 
     def clear(self) -> None:
         """Nothing of it is needed any more; more may come."""
-        if not self.bytes:
-            return
+        if not self.bytes or self._empty():
+            self._is_whole()
+
+    def _empty(self) -> bool:
         try:
             os.ftruncate(self._open(), 0)
         except OSError as error:
             _log.error("the outbox cannot be cleared", file=self._path.name, problem=str(error))
-            return
+            return False
         self.close()
         self.bytes, self._is_torn = 0, False
+        return True
+
+    def _is_whole(self) -> None:
+        if self.is_behind:
+            _log.warning("the outbox is written again", file=self._path.name)
+        self.is_behind = False
 
     def remove(self) -> None:
         self.close()
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)
-        self.bytes, self._is_torn = 0, False
+        self.bytes, self._is_torn, self.is_behind = 0, False, False
 
     def close(self) -> None:
         if self._fd is not None:
@@ -153,6 +198,7 @@ class DiskQueue(Generic[E]):
 
     def __init__(self, journal: Journal, encode: Callable[[E], bytes]) -> None:
         self.journal = journal
+        journal.whole = lambda: map(encode, self)
         self._encode = encode
         self.waiting: deque[E] = deque()
         self.sent: deque[E] = deque()
@@ -239,6 +285,7 @@ class DiskQueue(Generic[E]):
 
     def close(self) -> None:
         """Leaves the file to the next process, if anything is in it."""
+        self.journal.settle()
         if self.is_empty:
             self.journal.remove()
         else:

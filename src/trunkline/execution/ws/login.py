@@ -4,14 +4,19 @@ Ticket, token, `auth` and `init`; close codes and how long to stay away after ea
 docs/protocols/semibot.md.
 """
 
+import base64
+import time
 from collections.abc import Callable
+from datetime import datetime
+from typing import Protocol
 
+import msgspec
 import structlog
 from yarl import URL
 
 from trunkline import limits
 from trunkline.execution.backoff import Backoff
-from trunkline.execution.errors import LineEnd, NoLine
+from trunkline.execution.errors import LineEnd, NoLine, ServerRefused
 from trunkline.execution.ws import messages
 from trunkline.execution.ws.connection import Socket
 from trunkline.execution.ws.uplink import Pace
@@ -29,11 +34,29 @@ LINE_LIVED_S = 3.0  # one that ends sooner was none: the next attempt waits long
 
 _REFUSED = {
     CloseCode.AUTH_FAILED: "the control plane refuses this machine's token; issue a new one",
-    CloseCode.NO_ACTIVE_VM: "this machine was given up by the control plane; schedule it again",
+    CloseCode.NO_ACTIVE_VM: "the control plane does not know this machine (any more); add it again",
     CloseCode.USER_NOT_FOUND: "the control plane does not know this machine's user",
     CloseCode.REPLACED: "another process with the same token has taken this machine's line",
 }
 """Trying again soon would not help; trying again some time may, and costs nothing."""
+
+
+class Keeper(Protocol):
+    """Who keeps the credentials of a machine that joined by a code (`execution/joining.py`)."""
+
+    def renewed(self, token: str) -> None: ...
+
+    async def fetch(self) -> str: ...
+
+
+def token_end(token: str) -> float | None:
+    """When it ends (Unix seconds), by its own words; None if it does not say."""
+    try:
+        part = token.split(".")[1]
+        claims = msgspec.json.decode(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+        return float(claims["exp"])
+    except (IndexError, KeyError, TypeError, ValueError, msgspec.MsgspecError):
+        return None
 
 
 class Login:
@@ -48,7 +71,11 @@ class Login:
         pace: Pace,
         clock: Callable[[], float],
         random: Callable[[], float],
+        keeper: Keeper | None = None,
+        today: Callable[[], float] = time.time,
     ) -> None:
+        """`keeper`: of a machine that joined; it can fetch another token for one that is refused.
+        `clock` says what has passed, `today` (Unix seconds) whether a token has ended."""
         if url.scheme not in ("ws", "wss", "http", "https") or not url.host:
             raise ValueError(f"not the address of a control plane: {url.with_query(None)}")
         self._url = url
@@ -60,6 +87,10 @@ class Login:
         self._pace = pace
         self._clock = clock
         self._backoff = Backoff(limits.RECONNECT_DELAYS_S, jitter=RECONNECT_JITTER, random=random)
+        self._keeper = keeper
+        self._today = today
+        self._must_fetch = False
+        self._has_fetched = False
         self._up_at: float | None = None
         self.problem: str | None = None
         self.is_exhausted = False
@@ -74,6 +105,12 @@ class Login:
     async def greet(self, socket: Socket) -> InitData:
         """Shows the token and waits for `init`. Raises NoLine."""
         self._ticket = None  # shown is used, whatever comes of it
+        if self._must_fetch and self._keeper is not None:
+            self._must_fetch, self._has_fetched = False, True
+            try:
+                self.token = await self._keeper.fetch()
+            except ServerRefused as error:
+                raise NoLine(LineEnd(CloseCode.AUTH_FAILED, error.message)) from error
         await socket.send(messages.auth(self.token, CAPABILITIES))
         async for text in socket.texts():
             try:
@@ -83,10 +120,17 @@ class Login:
                 continue
             if isinstance(message, InitData):
                 self._up_at = self._clock()
+                self._has_fetched = False
                 _log.info("the line to the control plane is up")
                 return message
             _log.warning("a message before init; ignored")
         raise NoLine(socket.end)
+
+    def renewed(self, token: str) -> None:
+        """The control plane has sent the one for the next line."""
+        self.token = token
+        if self._keeper is not None:
+            self._keeper.renewed(token)
 
     def pause_s(self, end: LineEnd) -> float:
         """How long to wait before the next attempt; why is in `problem`, for people."""
@@ -94,10 +138,17 @@ class Login:
             self._backoff.reset()
         if self._up_at is None and self._has_shown_ticket and end.code == CloseCode.AUTH_FAILED:
             return 0.0  # the token alone may do
+        is_refused = end.code == CloseCode.AUTH_FAILED
+        if is_refused and self._keeper is not None and not self._has_fetched:
+            self._must_fetch = True  # it has ended, perhaps: another one may do
+            return 0.0
+        self._has_fetched = False
         at_least_s = 0.0
         self.problem = f"no line to the control plane ({end.code}: {end.reason})"
         if end.code in _REFUSED:
             self.problem = _REFUSED[CloseCode(end.code)]
+            if is_refused:
+                self.problem = self._why_refused(end)
             at_least_s = LINE_REFUSED_DELAY_S
         if end.code == CloseCode.RATE_LIMITED:
             self._pace.slow_down()
@@ -107,5 +158,18 @@ class Login:
         self.is_exhausted = self._backoff.is_exhausted
         delay_s = self._backoff.next_s(at_least_s)
         level = _log.error if end.code in _REFUSED else _log.warning
-        level(self.problem, code=end.code, reason=end.reason, next_attempt_in_s=round(delay_s, 1))
+        said = {} if end.reason in self.problem else {"reason": end.reason}
+        level(self.problem, code=end.code, **said, next_attempt_in_s=round(delay_s, 1))
         return delay_s
+
+    def _why_refused(self, end: LineEnd) -> str:
+        if self._keeper is not None:
+            return f"the control plane refuses this machine: {end.reason}"
+        ended = token_end(self.token)
+        if ended is not None and ended <= self._today():
+            at = datetime.fromtimestamp(ended).astimezone().strftime("%Y-%m-%d %H:%M")
+            return (
+                f"this machine's token ended at {at}; issue a new one (trunkline machine token), or"
+                " join with a code (trunkline machine add): then it renews itself"
+            )
+        return _REFUSED[CloseCode.AUTH_FAILED]

@@ -207,6 +207,12 @@ class Outbox:
             settle(session)
             self._shrunk(session, before - session.queue.bytes)
 
+    def settle(self) -> None:
+        """Writes down what a full disk has kept out."""
+        for session in self._sessions.values():
+            session.queue.journal.settle()
+        self.reports.settle()
+
     def close(self) -> None:
         for session in self._sessions.values():
             session.queue.close()

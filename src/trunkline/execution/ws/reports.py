@@ -89,6 +89,7 @@ class Reports:
         if len(line) > REPORT_BYTES_MAX:
             _log.error("a report is too large", method=method, session=session_id, bytes=len(line))
             return
+        self._journal.catch_up()
         self._journal.append(line)
         self._queue.put(_Entry(self._queue.last + 1, report, len(line)))
         if self._is_over(1.0):
@@ -103,8 +104,11 @@ class Reports:
         if self._queue.is_empty:
             self._journal.clear()
         else:
-            self._journal.append(_encode(_Done(report_id)))
+            self._journal.mark(_encode(_Done(report_id)))
             self._queue.tidy()
+
+    def settle(self) -> None:
+        self._journal.settle()
 
     def close(self) -> None:
         self._queue.close()

@@ -75,6 +75,7 @@ class SessionQueue:
         """Numbers an event and writes it down. Text that follows text which was not sent yet
         becomes part of it."""
         queue = self.queue
+        self._journal.catch_up()
         tail = queue.waiting[-1] if queue.waiting else None
         text = event.text
         joined = tail is not None and not tail.is_fixed and tail.event.join(event)
@@ -111,6 +112,8 @@ class SessionQueue:
         self.queue.tidy()
         if self.queue.is_empty:
             self._journal.close()  # it opens again with the next event, if there ever is one
+            if self._journal.is_behind:
+                self._journal.clear()
 
     def delivered(self, seq: int) -> None:
         """As `acked`, for a control plane that acknowledges nothing: this is the last that will
@@ -120,7 +123,7 @@ class SessionQueue:
         if self.queue.is_empty:
             self._journal.clear()
         elif len(self.queue) < before:
-            self._journal.append(_encode(_Line(acked=seq)))
+            self._journal.mark(_encode(_Line(acked=seq)))
 
     def shrink(self, bytes_max: int) -> None:
         lost = self.queue.shrink(lambda: self.queue.bytes > bytes_max)

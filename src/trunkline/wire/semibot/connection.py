@@ -13,6 +13,8 @@ from trunkline.wire.semibot.codec import Unknown, decode_uplink
 from trunkline.wire.semibot.messages import Auth, SseEvent, Uplink
 
 CAPABILITIES = ("seq", "batch", "query", "steer", "fork", "rules")
+NO_CAPABILITIES: frozenset[str] = frozenset()
+"""One for all: an empty set is an object of its own wherever it is made."""
 
 
 class State(Enum):
@@ -30,7 +32,7 @@ class Connection:
     def __init__(self, *, per_minute: int, early_max: int) -> None:
         self.state = State.CONNECTED
         self.auth: Auth | None = None
-        self.capabilities: frozenset[str] = frozenset()
+        self.capabilities = NO_CAPABILITIES
         self.is_free: Callable[[str], bool] | None = None
         """Whether events of that session are not counted; None: everything is."""
         self._rate = RateLimit(per_minute) if per_minute else None

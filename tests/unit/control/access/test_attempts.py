@@ -93,3 +93,13 @@ def test_so_many_addresses_push_each_other_out_and_take_no_more_room(clock: Fake
     assert tries(attempts, "a") == 5
     with pytest.raises(LimitReached):
         attempts.begin("a", "name")
+
+
+def test_where_nobody_can_guess_a_crowd_of_strangers_keeps_nobody_out(clock: FakeClock) -> None:
+    """Join codes: only whoever guesses waits."""
+    attempts = Attempts(clock)
+    for number in range(1_000):
+        attempts.begin(f"stranger {number}")
+    attempts.begin("home")
+    attempts.succeeded("home")
+    assert tries(attempts, "home") == 5

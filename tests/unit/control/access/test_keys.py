@@ -30,13 +30,17 @@ def test_keys_are_made_once_and_read_again(tmp_path: Path) -> None:
     again = Keys.open(tmp_path / "keys")
     assert again.unseal(sealed, "credentials/1") == "sk-1"
     assert again.signing.private_numbers() == made.signing.private_numbers()
+    assert again.push.private_numbers() == made.push.private_numbers()
     assert {mode(path) for path in (tmp_path / "keys").iterdir()} == {0o600}
     assert mode(tmp_path / "keys") == 0o700
     with pytest.raises(InvalidTag):
         again.unseal(sealed, "credentials/2")
 
 
-@pytest.mark.parametrize(("name", "content"), [("signing.pem", "no key"), ("sealing.key", "short")])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("signing.pem", "no key"), ("sealing.key", "short"), ("vapid.pem", "no key")],
+)
 def test_a_damaged_key_is_said_and_not_replaced(tmp_path: Path, name: str, content: str) -> None:
     Keys.open(tmp_path)
     (tmp_path / name).write_text(content)

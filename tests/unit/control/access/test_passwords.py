@@ -39,14 +39,15 @@ async def test_between_people_of_one_name_the_password_decides(
     assert await passwords.check("ann", "password of ann") == people.ann.user_id
 
 
-@pytest.mark.parametrize("name", ["ann", "bob", "nobody", "", "' OR 1=1 --", "ann\x00"])
-@pytest.mark.parametrize("password", ["", "wrong", "x" * 1000, "\ud800"])
-async def test_nothing_else_finds_anybody(
-    sqlite_store: Store, clock: FakeClock, name: str, password: str
-) -> None:
+async def test_nothing_else_finds_anybody(sqlite_store: Store, clock: FakeClock) -> None:
     people, passwords = await People.settle(sqlite_store, clock), Passwords(sqlite_store)
     await passwords.set(people.ann.user_id, "correct horse")
-    assert await passwords.check(name, password) is None
+    names = ["bob", "nobody", "", "' OR 1=1 --", "ann\x00"]
+    tried = [(name, "correct horse") for name in names]
+    tried += [("ann", password) for password in ("", "wrong", "x" * 1000, "\ud800")]
+    tried += [("nobody", "\ud800"), ("", "")]
+    found = [one for one in tried if await passwords.check(*one) is not None]
+    assert found == []
 
 
 async def test_a_hash_that_is_damaged_fits_no_password(

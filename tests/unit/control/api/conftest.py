@@ -18,9 +18,9 @@ from trunkline.control.api.http import build_app
 from trunkline.control.clock import now_ms
 from trunkline.control.core import Core
 from trunkline.control.door.door import Door
-from trunkline.control.edges.sse import SseEdge
+from trunkline.control.edges.sse.host import SseHost
 from trunkline.control.log import events
-from trunkline.control.log.segments import SqliteSegments
+from trunkline.control.log.sqlite_segments import SqliteSegments
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
 from trunkline.control.tuning import DEFAULT, Tuning
@@ -101,9 +101,7 @@ async def core(
     sqlite_store: Store, keys: Keys, settings: Settings, tmp_path: Path, tuning: Tuning
 ) -> AsyncIterator[Core]:
     fresh_data.copy_to(tmp_path / "data")
-    segments = await SqliteSegments.open(
-        tmp_path / "data" / "log.db", page_bytes_max=tuning.events_page_bytes_max
-    )
+    segments = await SqliteSegments.open(tmp_path / "data" / "log.db", tuning=tuning)
     core = Core(settings, sqlite_store, segments, keys, ADMIN_TOKEN, tuning=tuning)
     yield core
     await core.vms.stop()
@@ -114,7 +112,7 @@ async def core(
 
 @pytest.fixture
 async def app(core: Core) -> Application:
-    return build_app(core, Door(core.settings, {}, SseEdge(core), core.connections).take_back)
+    return build_app(core, Door(core.settings, {}, SseHost(core), core.connections).take_back)
 
 
 @pytest.fixture

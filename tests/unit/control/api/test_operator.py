@@ -133,11 +133,11 @@ async def test_a_wrong_login_link_says_so_in_the_persons_language(api: Api, path
             assert f'<html lang="{language[:2]}">' in body
 
 
-@pytest.mark.parametrize("path", ["/", "/docs"])
+@pytest.mark.parametrize("path", ["/login?code=wrong", "/docs"])
 async def test_pages_are_served_closed_to_everything_foreign(api: Api, path: str) -> None:
     async with await api.send(None, "GET", path) as answer:
         html = await answer.text()
-        assert answer.status == 200
+        assert answer.status in (200, 401)
         policy = answer.headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy
         assert "frame-ancestors 'none'" in policy
@@ -153,7 +153,7 @@ async def test_pages_are_served_closed_to_everything_foreign(api: Api, path: str
             assert answer.status == 200, name
 
 
-@pytest.mark.parametrize("name", ["home.html", "..%2F__init__.py", "__init__.py", "nothing.js"])
+@pytest.mark.parametrize("name", ["docs.html", "..%2F__init__.py", "__init__.py", "nothing.js"])
 async def test_only_the_pages_own_files_are_served(api: Api, name: str) -> None:
     async with await api.send(None, "GET", f"/pages/{name}") as answer:
         assert (answer.status, (await answer.json())["error"]["code"]) == (404, "NOT_FOUND")
@@ -218,11 +218,13 @@ async def test_a_page_of_an_allowed_origin_may_call_and_read_even_errors(api: Ap
 
 LOGIN = ("/api/auth/mode", "/api/auth/login", "/api/auth/logout", "/api/version")
 """What Yeaft's page asks before it has a token."""
+JOIN = ("/api/v1/join", "/api/v1/join/renew")
+"""Where a machine shows a secret of its own: its body decides."""
 
 
 async def test_nothing_under_the_api_is_open_but_the_way_in(api: Api, app: Application) -> None:
     for resource in app.router.resources():
-        if not resource.canonical.startswith("/api/") or resource.canonical in LOGIN:
+        if not resource.canonical.startswith("/api/") or resource.canonical in LOGIN + JOIN:
             continue
         for route in resource:
             path = re.sub(r"{\w+}", "x", resource.canonical)

@@ -96,6 +96,25 @@ async def test_a_page_is_bounded(api: Api, path: str, query: str) -> None:
     assert (status, answer["error"]["code"]) == (400, "INVALID_REQUEST")
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        *(
+            "/audit?q=x",
+            "/audit?q=%00%00",
+            f"/audit?q={'x' * 201}",
+            "/audit?event=",
+            "/audit?since=-1",
+        ),
+        *("/audit?until=x", "/audit?source=me", "/audit?user_id=", "/usage?group_by=org"),
+        *("/usage?since=9e99", "/usage?by_day=perhaps"),
+    ],
+)
+async def test_an_impossible_filter_is_refused(api: Api, query: str) -> None:
+    status, answer = await api.call(api.people.ann, "GET", query)
+    assert (status, answer["error"]["code"]) == (400, "INVALID_REQUEST")
+
+
 @pytest.mark.parametrize("odd", ["x", "..%2F..%2Fetc", "%F0%9F%98%80", "'%20OR%201=1", "0" * 5000])
 @pytest.mark.parametrize(
     "path", ["/users", "/agents", "/machines", "/sessions", "/orgs", "/skills"]
@@ -134,7 +153,7 @@ async def test_a_scheduled_machine_is_listed_until_it_is_given_up(api: Api) -> N
     status, vm = await api.call(
         ann, "POST", f"/users/{ann.user_id}/vm", {"provider": "manual", "name": "laptop"}
     )
-    assert (status, set(vm)) == (201, {"vm_id", "token", "ticket", "ws_url", "expires_at"})
+    assert status == 201
     host = str(api.client.make_url("/")).removeprefix("http")
     assert vm["ws_url"] == f"ws{host}ws/vm"
     session_id = await api.make(ann, "/sessions", {"machine_id": vm["vm_id"]})
@@ -154,19 +173,96 @@ async def test_a_local_machine_is_only_for_admins(api: Api) -> None:
     assert (await api.call(ann, "POST", path, {"provider": "cloud"}))[0] == 400
 
 
-async def test_a_skill_comes_in_as_a_zip_and_shows_its_files(api: Api) -> None:
+def zipped(**files: str | bytes) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("SKILL.md", "---\nname: greet\ndescription: says hello\n---\nHi.\n")
-        archive.writestr("scripts/run.py", "print('hi')\n")
-    status, skill = await api.call(api.people.orla, "POST", "/skills", data=buffer.getvalue())
+        for path, content in files.items():
+            archive.writestr(path, content)
+    return buffer.getvalue()
+
+
+def skill_md(version: str, text: str) -> str:
+    return f"---\nname: greet\ndescription: says hello\nversion: {version}\n---\n{text}\n"
+
+
+async def test_a_skill_comes_in_as_a_zip_and_shows_its_files(api: Api) -> None:
+    orla, ann = api.people.orla, api.people.ann
+    package = {
+        "SKILL.md": skill_md("1", "Hi.").encode(),
+        "scripts/run.py": b"<script>",
+        "logo": b"\x89\xff",
+    }
+    status, skill = await api.call(orla, "POST", "/skills", data=zipped(**package))
     assert status == 201, skill
-    status, shown = await api.call(api.people.ann, "GET", f"/skills/{skill['skill_id']}")
-    assert (status, shown["files"]) == (200, ["SKILL.md", "scripts/run.py"])
+    status, shown = await api.call(ann, "GET", f"/skills/{skill['skill_id']}")
+    assert (status, shown["files"]) == (200, ["SKILL.md", "logo", "scripts/run.py"])
     assert shown["file_inventory"]["script_files"] == ["scripts/run.py"]
-    assert (await api.call(api.people.ann, "DELETE", f"/skills/{skill['id']}"))[0] == 403
-    assert (await api.call(api.people.orla, "DELETE", f"/skills/{skill['id']}"))[0] == 204
-    assert (await api.call(api.people.ann, "GET", f"/skills/{skill['id']}"))[0] == 404
+    for path, kind, saved in (
+        ("scripts/run.py", "text/plain", None),
+        ("logo", "application/octet-stream", "attachment; filename*=UTF-8''logo"),
+    ):
+        async with await api.send(ann, "GET", f"/api/v1/skills/greet/files/{path}") as answer:
+            assert (await answer.read(), answer.content_type) == (package[path], kind)
+            assert answer.headers.get("Content-Disposition") == saved
+            assert "sandbox" in answer.headers["Content-Security-Policy"]
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    for odd in ("none", "..%2FSKILL.md", "scripts", "x" * 3_000):
+        assert (await api.call(ann, "GET", f"/skills/greet/files/{odd}"))[0] == 404
+    path = f"/skills/{skill['id']}/files/SKILL.md"
+    assert (await api.call(api.people.zoe, "GET", path))[0] == 404
+    assert (await api.call(ann, "DELETE", f"/skills/{skill['id']}"))[0] == 403
+    assert (await api.call(orla, "DELETE", f"/skills/{skill['id']}"))[0] == 204
+    assert (await api.call(ann, "GET", f"/skills/{skill['id']}"))[0] == 404
+
+
+async def test_versions_of_a_skill_are_shown_together_with_what_each_changed(api: Api) -> None:
+    orla, ann = api.people.orla, api.people.ann
+    for version in ("1", "2"):
+        package = zipped(**{"SKILL.md": skill_md(version, f"Hi {version}.")})
+        assert (await api.call(orla, "POST", "/skills", data=package))[0] == 201
+    _, latest = await api.call(ann, "GET", "/skills?latest=true")
+    assert [item["version"] for item in latest["items"]] == ["2"]
+    _, every = await api.call(ann, "GET", "/skills?skill_id=greet")
+    assert [item["version"] for item in every["items"]] == ["2", "1"]
+    _, shown = await api.call(ann, "GET", "/skills/greet?version=1")
+    assert [one["version"] for one in shown["versions"]] == ["2", "1"]
+    _, changed = await api.call(ann, "GET", "/skills/greet/diff")
+    assert changed["against"]["version"] == "1"
+    assert "-Hi 1.\n+Hi 2.\n" in changed["diff"]
+    _, first = await api.call(ann, "GET", "/skills/greet/diff?version=1")
+    assert first["against"] is None
+
+
+async def test_a_memory_is_changed_and_found_by_its_id(api: Api) -> None:
+    ann = api.people.ann
+    memory_id = await api.make(ann, "/memories", {"content": "the deadline is on Monday"})
+    change = {"content": "the deadline is on Friday"}
+    status, changed = await api.call(ann, "PATCH", f"/memories/{memory_id}", change)
+    assert (status, changed["content"]) == (200, "the deadline is on Friday")
+    _, found = await api.call(ann, "GET", "/memories/search?q=deadline")
+    assert [(hit["id"], hit["content"]) for hit in found["results"]] == [
+        (memory_id, "the deadline is on Friday")
+    ]
+    _, listed = await api.call(ann, "GET", "/memories?owned=own")
+    assert [item["id"] for item in listed["items"]] == [memory_id]
+    assert (await api.call(ann, "PATCH", f"/memories/{memory_id}", {"shared": True}))[0] == 403
+    for bad in ({"content": ""}, {"text": "x"}, {"metadata": None}):
+        assert (await api.call(ann, "PATCH", f"/memories/{memory_id}", bad))[0] == 400
+
+
+async def test_the_tools_that_an_agent_may_name_are_listed(api: Api) -> None:
+    ann = api.people.ann
+    await api.make(ann, "/mcp-servers", {"name": "fs", "type": "local", "command": "mcp-fs"})
+    _, tools = await api.call(ann, "GET", "/tools")
+    assert {item["kind"] for item in tools["items"]} == {"built_in", "mcp_server"}
+    every = [item["name"] for item in tools["items"]]
+    assert {"bash", "fs"} <= set(every)
+    agent_id = await api.make(ann, "/agents", {"name": "a", "tools": every})
+    rule = {"effect": "deny", "rule": "bash", "level": "agent", "target": agent_id}
+    rule_id = await api.make(ann, "/rules", rule)
+    await api.make(ann, "/rules", {"effect": "deny", "rule": "bash"})
+    _, held = await api.call(ann, "GET", f"/rules?agent_id={agent_id}")
+    assert [one["id"] for one in held["items"]] == [rule_id]
 
 
 @pytest.mark.parametrize("content", [b"not a zip", b"PK\x03\x04" + b"\0" * 50])

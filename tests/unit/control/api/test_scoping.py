@@ -68,6 +68,18 @@ async def ann_evolution(api: Api) -> str:
     return (await api.core.services.evolutions.submit(ann.org_id, ann.user_id, None, given)).id
 
 
+async def ann_person(api: Api) -> str:
+    return await api.make(api.people.ann, "/persons", {"name": "alice"})
+
+
+async def ann_group(api: Api) -> str:
+    return await api.make(api.people.ann, "/groups", {"name": "team"})
+
+
+async def ann_rule(api: Api) -> str:
+    return await api.make(api.people.ann, "/rules", {"effect": "allow", "rule": "bash(ls *)"})
+
+
 async def ann_approval(api: Api) -> str:
     session_id = await ann_session(api)
     ann = api.people.ann
@@ -136,7 +148,52 @@ async def test_a_list_holds_what_one_may_see(
         status, answer = await api.call(getattr(api.people, name), "GET", path)
         assert status == 200, answer
         assert (record_id in {item["id"] for item in answer["items"]}) == sees, name
+        await check_lookup(api, name, path[1:], record_id, sees)
     assert (await api.call(None, "GET", path))[0] == 401
+
+
+async def check_lookup(api: Api, name: str, kind: str, record_id: str, sees: bool) -> None:
+    for q in (record_id, record_id[:-2]):
+        status, answer = await api.call(
+            getattr(api.people, name), "GET", f"/lookup/{kind}?limit=50&q={q}"
+        )
+        assert status == 200, answer
+        assert (record_id in {item["id"] for item in answer["items"]}) == sees, (name, q)
+
+
+LOOKED_UP = [
+    (ann_token, "tokens", ONLY_HER),
+    (ann_person, "persons", ONLY_HER),
+    (ann_group, "groups", ONLY_HER),
+    (ann_rule, "rules", ONLY_HER),
+]
+
+
+@pytest.mark.parametrize(("make", "kind", "seen_by"), LOOKED_UP)
+async def test_what_is_looked_up_is_what_one_may_see(
+    api: Api, make: Make, kind: str, seen_by: dict[str, bool]
+) -> None:
+    record_id = await make(api)
+    for name, sees in seen_by.items():
+        await check_lookup(api, name, kind, record_id, sees)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("agents?q=" + "x" * 201, 400),
+        ("agents?q=%00", 400),
+        ("agents?limit=0", 400),
+        ("agents?limit=51", 400),
+        ("agents?limit=all", 400),
+        ("agents?name=x", 400),
+        ("passwords?q=x", 404),
+        ("agents?q=%ff", 200),
+    ],
+)
+async def test_a_lookup_is_bounded(api: Api, path: str, status: int) -> None:
+    assert (await api.call(api.people.ann, "GET", f"/lookup/{path}"))[0] == status
+    assert (await api.call(None, "GET", f"/lookup/{path}"))[0] == 401
 
 
 WRITES = [

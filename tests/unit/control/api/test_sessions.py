@@ -4,10 +4,12 @@ import asyncio
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from tests.unit.control.api.conftest import Api
 from trunkline.control.api.routes.sessions import read_events
 from trunkline.control.sessions.records import LoggedEvent
+from trunkline.control.store import schema
 from trunkline.control.tuning import Tuning
 
 
@@ -309,3 +311,27 @@ async def test_of_many_moves_at_once_the_session_is_on_one_machine(api: Api) -> 
     _, session = await api.call(ann, "GET", f"/sessions/{session_id}")
     holders = [one for one in machines if session_id in (await api.core.machines.get(one)).logs]
     assert holders == [session["machine_id"]]
+
+
+@pytest.mark.parametrize(
+    ("known", "chosen", "is_wanted"),
+    [
+        (["model", "titles"], {}, True),
+        (["model"], {}, None),
+        (None, {}, None),
+        (["titles"], {"title": "Mine"}, None),
+        (["titles"], {"session_config": {"titles": False}}, False),
+        (["titles"], {"runtime_type": "acp", "agent_config": {"acp": {"preset": "codex"}}}, None),
+    ],
+)
+async def test_a_machine_that_knows_how_is_told_to_ask_for_a_title_that_nobody_gave(
+    api: Api, known: list[str] | None, chosen: dict[str, Any], is_wanted: bool | None
+) -> None:
+    machine_id = await api.schedule(api.people.ann)
+    body = {"machine_id": machine_id, **chosen}
+    session_id = await api.make(api.people.ann, "/sessions", body)
+    said = {"semigraph": {"usable": True, "settings": known}} if known else None
+    await api.core.store.run(update(schema.machines).values(runtimes=said))
+    start = await api.core.starting.build(session_id)
+    assert start is not None
+    assert start.session_config.get("titles") == is_wanted

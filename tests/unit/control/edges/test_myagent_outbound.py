@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.eventually import WAIT_S
 from trunkline.control.clock import now_ms
 from trunkline.control.edges.myagent.departures import Departures
 from trunkline.control.edges.myagent.outbound import Outbound
@@ -103,7 +104,7 @@ async def test_the_first_piece_goes_out_at_once_and_the_next_ones_together() -> 
     for piece in "bcd":
         stage.tell(text(piece))
     assert stage.shown == [("text", "a")]
-    await asyncio.wait_for(stage.wire.came.wait(), 10)
+    await asyncio.wait_for(stage.wire.came.wait(), WAIT_S)
     assert stage.shown == [("text", "a"), ("text", "bcd")]
 
 

@@ -14,8 +14,9 @@ from trunkline.control.clock import now_ms
 from trunkline.control.edges.yeaft_web.reader import WebReader
 from trunkline.control.errors import LimitReached
 from trunkline.control.log.feeds import Feeds, Message, Translate
-from trunkline.control.log.log import Log, SessionLog
-from trunkline.control.log.segments import SqliteSegments
+from trunkline.control.log.log import Log
+from trunkline.control.log.session_log import SessionLog
+from trunkline.control.log.sqlite_segments import SqliteSegments
 from trunkline.wire.yeaft.outward import from_events
 from trunkline.wire.yeaft.outward_state import Outward
 

@@ -16,7 +16,7 @@ from trunkline.control.groups.copying import object_of
 from trunkline.control.groups.groups import Groups
 from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
-from trunkline.control.log.segments import SqliteSegments
+from trunkline.control.log.sqlite_segments import SqliteSegments
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions.records import NewMessage, NewSession

@@ -15,8 +15,8 @@ from trunkline.control.groups.conversation import Conversation
 from trunkline.control.groups.groups import Groups
 from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
-from trunkline.control.records.page import Paging
 from trunkline.control.sessions.approvals import Approval
+from trunkline.control.sessions.listing import SessionQuery
 from trunkline.control.sessions.records import NewMessage, NewSession, Session
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.store import schema
@@ -192,8 +192,23 @@ async def test_a_session_that_is_closed_while_a_person_is_seated_leaves_none_ope
     await stage.say("hello")
     await stage.core.sessions.close(stage.who, stage.session_id)
     await stage.core.tasks.done()
-    left = await stage.core.session_records.page(stage.who, Paging(), "active")
+    left = await stage.core.session_list.page(stage.who, SessionQuery(status="active"))
     assert left.items == []
+
+
+async def test_a_group_that_is_removed_for_good_takes_the_sessions_of_its_persons_along(
+    stage: Stage,
+) -> None:
+    """Also one whose seat a crash kept from being written."""
+    await stage.say("hello")
+    await stage.line.until(Say)
+    group = {"session_id": stage.session_id, "person_id": "p"}
+    new = NewSession(machine_id=stage.machine.id, session_config={"group": group})
+    await stage.core.sessions.create(stage.who, new)
+    plain = await stage.core.sessions.create(stage.who, NewSession(machine_id=stage.machine.id))
+    await stage.core.erasing.erase(stage.who, stage.session_id)
+    left = await stage.core.session_list.page(stage.who, SessionQuery())
+    assert [one.id for one in left.items] == [plain.id]
 
 
 class Interrupted:
@@ -224,6 +239,6 @@ async def test_a_person_that_is_removed_while_it_is_being_seated_leaves_no_sessi
     errors = [one["code"] for one in await stage.events() if one["type"] == "person_error"]
     assert errors == ["PERSON_NOT_FOUND"]
     stopped = await stage.line.until(Stop)
-    left = await stage.core.session_records.page(stage.who, Paging(), "active")
+    left = await stage.core.session_list.page(stage.who, SessionQuery(status="active"))
     assert stopped.session_id not in [one.id for one in left.items]
     assert [one.id for one in left.items] == [stage.session_id]

@@ -5,7 +5,7 @@ from typing import Any
 
 from trunkline import limits
 from trunkline.control.groups.group_log import Transcript, told
-from trunkline.control.log.log import Batch
+from trunkline.control.log.session_log import Batch
 
 ALL = range(1, 10**9)
 NONE = ("", None)

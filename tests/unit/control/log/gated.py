@@ -1,8 +1,9 @@
 """A log's store in memory whose commits wait until the test lets them through, and may fail."""
 
 import asyncio
+import errno
 
-from trunkline.control.log.segments import Head, Logged, Segment
+from trunkline.control.log.store import Head, Logged, Segment, Stored
 
 
 class GatedStore:
@@ -33,7 +34,7 @@ class GatedStore:
         await self.gate.acquire()
         if self.failures:
             self.failures -= 1
-            raise OSError("disk full")
+            raise OSError(errno.ENOSPC, "no room")
         self.committed += segments
 
     async def heads(self, session_ids: list[str]) -> dict[str, Head]:
@@ -45,7 +46,25 @@ class GatedStore:
     async def entries(self, session_id: str, after_id: int, after_note: int) -> list[Logged]:
         return []
 
+    async def read_back(self, session_id: str, before: int, limit: int) -> list[tuple[int, str]]:
+        return []
+
+    async def cut(self, session_id: str, upto: int) -> int:
+        return 1
+
+    async def skip(self, gap: int, session_ids: list[str] | None = None) -> None:
+        return
+
     async def delete(self, session_id: str) -> None:
+        return
+
+    async def sizes(self, session_ids: list[str] | None = None) -> dict[str, int]:
+        return {}
+
+    async def front(self, session_id: str, limit: int) -> list[Stored]:
+        return []
+
+    async def fold(self, *, all: bool = False) -> None:  # noqa: A002
         return
 
     async def close(self) -> None:

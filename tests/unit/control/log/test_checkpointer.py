@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from trunkline.control.log.checkpointer import Checkpointer
-from trunkline.control.log.segments import Segment, SqliteSegments
+from trunkline.control.log.sqlite_segments import SqliteSegments
+from trunkline.control.log.store import Segment
 
 
 async def test_the_write_ahead_log_stays_bounded_while_commits_never_pause(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from tests.support.committed import commit
 from trunkline import limits
 from trunkline.control.clock import now_ms
 from trunkline.control.log.feeds import Feeds, Message, Translate
-from trunkline.control.log.log import Log, SessionLog
-from trunkline.control.log.segments import SqliteSegments
+from trunkline.control.log.log import Log
+from trunkline.control.log.session_log import SessionLog
+from trunkline.control.log.sqlite_segments import SqliteSegments
 
 
 class Client:

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import random
 from collections.abc import AsyncIterator, Callable
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from tests.support.committed import commit
 from tests.unit.control.log.gated import GatedStore
 from trunkline import limits
 from trunkline.control.clock import now_ms
-from trunkline.control.log.log import Batch, Log, SessionLog
-from trunkline.control.log.segments import Head, Segment, SqliteSegments
+from trunkline.control.log.log import Log
+from trunkline.control.log.session_log import Batch, SessionLog
+from trunkline.control.log.sqlite_segments import SqliteSegments
+from trunkline.control.log.store import Head, Segment
 from trunkline.control.tuning import Tuning
 
 
@@ -73,11 +76,34 @@ async def test_events_that_come_during_a_commit_become_one_transaction() -> None
     ]
 
 
+@pytest.mark.parametrize("has_line", [True, False])
+async def test_a_session_is_deleted_when_its_own_events_are_committed_whoever_else_goes_on(
+    has_line: bool,
+) -> None:
+    store = GatedStore()
+    log = Log(store, now_ms)
+    one, other = await log.open("s1"), await log.open("s2")
+    if has_line:
+        log.append(one, "a")
+    else:
+        one.machine_seq = 5
+        log.taken(one)
+    deleting = asyncio.create_task(log.delete("s1"))
+    await store.commits(1)
+    assert not deleting.done()
+    log.append(other, "b")
+    store.gate.release()
+    await deleting
+    assert [segment.session_id for segment in store.committed] == ["s1"]
+    store.free()
+    await log.flushed()
+
+
 async def test_a_failing_disk_delays_events_and_loses_none() -> None:
     store = GatedStore()
     store.failures = 3
     log = Log(store, now_ms, Tuning(retry_s=0.0, stall_s=3600.0))
-    stalls: list[bool] = []
+    stalls: list[str | None] = []
     log.watch_stalls(stalls.append)
     session = await log.open("s1")
     reader = Collector()
@@ -89,7 +115,7 @@ async def test_a_failing_disk_delays_events_and_loses_none() -> None:
         store.gate.release()
     await log.flushed()
     assert reader.events == [(1, "a"), (2, "b")]
-    assert stalls == [True, True, True, False]
+    assert stalls == ["disk full", None]
 
 
 async def test_a_log_that_is_let_go_while_others_are_read_keeps_its_place(
@@ -169,7 +195,9 @@ async def test_a_ring_of_large_events_is_bounded_in_bytes(disk: SqliteSegments) 
 async def test_large_events_come_back_from_disk_under_their_own_ids(
     tmp_path: Path,
 ) -> None:
-    disk = await SqliteSegments.open(tmp_path / "log.db", page_bytes_max=3_000)
+    disk = await SqliteSegments.open(
+        tmp_path / "log.db", tuning=Tuning(events_page_bytes_max=3_000)
+    )
     before = Log(disk, now_ms)
     session = await before.open("s1")
     events = [(number, f"{number} {'x' * 1000}") for number in range(1, 31)]
@@ -179,6 +207,13 @@ async def test_large_events_come_back_from_disk_under_their_own_ids(
     session, reader = await log.open("s1"), Collector()
     await log.follow(session, reader, 10)
     assert (reader.events, reader.resyncs) == (events[10:], 0)
+    await disk.fold(all=True)
+    log = Log(disk, now_ms)
+    session, positions = await log.open("s1"), (20, 5, 28, 5)
+    several = [Collector() for _ in positions]  # that come in the same moment
+    await asyncio.gather(*map(log.follow, repeat(session), several, positions))
+    for one, position in zip(several, positions, strict=True):
+        assert (one.events, one.resyncs) == (events[position:], 0), position
     log = Log(disk, now_ms, Tuning(ring_bytes_max=5_000))
     session, far = await log.open("s1"), Collector()
     await log.follow(session, far, 10)
@@ -189,7 +224,9 @@ async def test_large_events_come_back_from_disk_under_their_own_ids(
 async def test_the_newest_events_are_the_newest_and_a_range_is_whole_however_large_they_are(
     tmp_path: Path,
 ) -> None:
-    disk = await SqliteSegments.open(tmp_path / "log.db", page_bytes_max=3_500)
+    disk = await SqliteSegments.open(
+        tmp_path / "log.db", tuning=Tuning(events_page_bytes_max=3_500)
+    )
     log = Log(disk, now_ms, Tuning(events_page_bytes_max=3_500, ring_bytes_max=1_500))
     session = await log.open("s1")
     for _ in range(20):

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 
 from tests.unit.control.log.gated import GatedStore
-from trunkline.control.log.log import Batch, Log
-from trunkline.control.log.segments import Head, NoteRow
+from trunkline.control.log.log import Log
+from trunkline.control.log.session_log import Batch
+from trunkline.control.log.store import Head, NoteRow
 from trunkline.control.tuning import Tuning
 
 
@@ -60,7 +61,7 @@ async def test_what_comes_during_a_commit_stands_behind_what_is_being_committed(
     log.append(session, "b")
     store.free()
     await log.flushed()
-    assert [one.notes for one in store.committed] == [[], [NoteRow(1, 1, "n")]]
+    assert [list(one.notes) for one in store.committed] == [[], [NoteRow(1, 1, "n")]]
     assert store.committed[1].first_id == 2
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from tests.unit.control.log.gated import GatedStore
 from tests.unit.control.machines.pure import VM, say_of, start_of
-from trunkline.control.log.log import Batch, Log
+from trunkline.control.log.log import Log
+from trunkline.control.log.session_log import Batch
 from trunkline.control.machines.actions import Time
 from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.machine import Machine
@@ -109,7 +110,8 @@ class Stage:
         return self.says.get(turn_id)
 
     async def gone_from(self, machine_id: str, session_ids: Iterable[str]) -> dict[str, str]:
-        return {one: "active" if one == "moved" else "closed" for one in session_ids}
+        known = {"moved": "active", "unknown": "unknown"}
+        return {one: known.get(one, "closed") for one in session_ids}
 
     async def unsettled(self, machine_id: str) -> list[str]:
         return self.closed

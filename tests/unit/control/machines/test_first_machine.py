@@ -11,6 +11,7 @@ from sqlalchemy import select
 from tests.support.vm_bench import ADMIN, Bench, vm_bench
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import now_ms
+from trunkline.control.errors import Unavailable
 from trunkline.control.machines.vm_records import VmRecords
 from trunkline.control.store import schema
 
@@ -33,6 +34,19 @@ async def test_the_first_start_makes_one(bench: Bench) -> None:
     await bench.until_online(vm_id)
     row = await bench.row(vm_id)
     assert (row.user_id, row.provider, row.name) == ("admin", "local", "this computer")
+
+
+@pytest.mark.parametrize("was_there", [False, True])
+async def test_where_no_machine_can_run_the_start_says_so_once_and_starts_none(
+    bench: Bench, was_there: bool
+) -> None:
+    if was_there:
+        await VmRecords(bench.store, now_ms).add("admin", "local", "this computer")
+    vms = await bench.vms(problem=lambda: "this installation lacks psutil: pip install trunkline")
+    with pytest.raises(Unavailable, match=r"lacks psutil: pip install trunkline .*--no-machine"):
+        await vms.keep_one_for(ADMIN)
+    assert len(await ids(bench)) == was_there
+    assert bench.time.slept == []
 
 
 async def test_the_next_start_has_the_same_one(bench: Bench) -> None:

@@ -12,7 +12,7 @@ from tests.unit.control.services.conftest import add_org, add_user
 from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.core import Core
-from trunkline.control.log.segments import SqliteSegments
+from trunkline.control.log.sqlite_segments import SqliteSegments
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.traits import KINDS
 from trunkline.control.machines.vm_records import VmRecords

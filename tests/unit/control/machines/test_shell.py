@@ -177,12 +177,22 @@ async def test_a_message_that_is_not_in_memory_is_read_and_sent(stage: Stage) ->
 
 async def test_strays_are_stopped_for_the_reason_that_the_records_give(stage: Stage) -> None:
     with stage.machine.input() as core:
-        core.listed({"s", "closed", "moved"})
+        core.listed({"s", "closed", "moved", "unknown"})
     await stage.done()
     assert sorted(stage.line.told, key=lambda one: one.session_id) == [
         Stop("closed", "user_closed"),
         Stop("moved", "timeout"),
+        Stop("unknown", "timeout"),
     ]
+
+
+async def test_what_is_not_known_is_left_alone_where_others_start_sessions_too() -> None:
+    stage = Stage(Traits(starts=False))
+    stage.attach()
+    with stage.machine.input() as core:
+        core.strays({"closed", "unknown"})
+    await stage.done()
+    assert stage.line.told == [Stop("closed", "user_closed")]
 
 
 async def test_sessions_that_were_closed_while_a_machine_was_given_up_are_stopped() -> None:

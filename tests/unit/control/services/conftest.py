@@ -62,8 +62,8 @@ async def add_agent(store: Store, owner: Principal, **fields: Any) -> str:
     return await _insert(store, schema.agents, row)
 
 
-async def add_session(store: Store, owner: Principal, agent_id: str | None = None) -> str:
-    row = {
+def session_row(owner: Principal, agent_id: str | None = None) -> dict[str, Any]:
+    return {
         "id": new_id(),
         "org_id": owner.org_id,
         "user_id": owner.user_id,
@@ -75,7 +75,10 @@ async def add_session(store: Store, owner: Principal, agent_id: str | None = Non
         "updated_at": 1,
         "created_at": 1,
     }
-    return await _insert(store, schema.sessions, row)
+
+
+async def add_session(store: Store, owner: Principal, agent_id: str | None = None) -> str:
+    return await _insert(store, schema.sessions, session_row(owner, agent_id))
 
 
 async def _insert(store: Store, table: Any, row: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from trunkline.control.access.keys import Keys
 from trunkline.control.errors import InvalidRequest, TooLarge, Unavailable
 from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
-from trunkline.control.services.audit import DETAILS_BYTES_MAX, Audit, hash_of
+from trunkline.control.services.audit import DETAILS_BYTES_MAX, Audit, AuditFilter, hash_of
 from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import audit, audit_head
@@ -212,6 +212,46 @@ async def test_the_list_comes_in_pages_with_details_as_objects(
     assert seen == [5, 4, 3, 2, 1]
     assert third.next_cursor is None
     assert first.items[0].details == {"n": 5, "名": "值"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "seqs"),
+    [
+        ({"event": "token."}, [2, 1]),
+        ({"event": "token.issued"}, [1]),
+        ({"event": "token_"}, []),
+        ({"event": "%"}, []),
+        ({"text": "LAPTOP"}, [3, 1]),
+        ({"text": "revoked"}, [2]),
+        ({"text": "100%"}, [3]),
+        ({"text": "名"}, [2]),
+        ({"source": "machine"}, [3]),
+        ({"session_id": "s-1"}, [3]),
+        ({"user_id": "ann", "event": "token."}, [1]),
+        ({"user_id": "nobody"}, []),
+        ({"since": 2_000, "until": 3_000}, [2]),
+        ({"since": 9_000}, []),
+    ],
+)
+async def test_entries_are_found_by_who_what_when_and_words(
+    world: World, services: Services, clock: FakeClock, wanted: dict[str, Any], seqs: list[int]
+) -> None:
+    people = {"ann": world.ann.user_id, "olga": world.olga.user_id}
+    of_machine: dict[str, Any] = {"source": "machine", "session_id": "s-1"}
+    for at, event, user, details, more in (
+        (1_000, "token.issued", "ann", {"label": "laptop"}, {}),
+        (2_000, "token.revoked", "olga", {"名": 1}, {}),
+        (3_000, "tool.run", "ann", {"on": "Laptop 100%"}, of_machine),
+    ):
+        clock.now_ms = at
+        about: dict[str, Any] = {"org_id": world.org, "user_id": people[user], **more}
+        await services.audit.append(event, details, **about)
+    if "user_id" in wanted:
+        wanted = {**wanted, "user_id": people.get(wanted["user_id"], "nobody")}
+    page = await services.audit.page(world.root, Paging(), AuditFilter(**wanted))
+    assert [entry.seq for entry in page.items] == seqs
+    # A filter opens nobody's eyes for what is not theirs.
+    assert (await services.audit.page(world.bob, Paging(), AuditFilter(**wanted))).items == []
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "-1", "1; --", "٣", "9" * 30])

@@ -57,6 +57,26 @@ async def test_a_skill_without_frontmatter_is_given_one(world: World, services: 
     assert files[0]["content"].endswith("Just do it.")
 
 
+async def test_what_an_evolution_changes_is_shown_before_and_after_the_decision(
+    world: World, services: Services
+) -> None:
+    first = await submit(services, world)
+    shown = await services.evolutions.detail(world.ann, first.id)
+    assert (shown.skill_id, shown.changes.against) == ("log-分析", None)
+    assert "+Use jq." in shown.changes.diff
+    await services.evolutions.approve(world.olga, first.id)
+
+    second = await submit(services, world, skill_md=SKILL_MD.replace("Use jq", "Use rg"))
+    for decided in (False, True):
+        if decided:
+            await services.evolutions.approve(world.olga, second.id)
+        changes = (await services.evolutions.detail(world.ann, second.id)).changes
+        made = (await services.evolutions.get(world.ann, first.id)).skill
+        assert changes.against is not None
+        assert changes.against.id == made
+        assert "-Use jq.\n+Use rg.\n" in changes.diff
+
+
 async def test_a_rejected_evolution_becomes_nothing(world: World, services: Services) -> None:
     evolution = await submit(services, world)
     decided = await services.evolutions.reject(world.olga, evolution.id)

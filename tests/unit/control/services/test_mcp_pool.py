@@ -11,8 +11,9 @@ import pytest
 from sqlalchemy import update
 
 from tests.support.clock import FakeClock
+from tests.support.eventually import WAIT_S
+from tests.support.mcp_server import running_server
 from tests.unit.control.services.conftest import World
-from tests.unit.control.services.mcp_server import running_server
 from trunkline.control.access.keys import Keys
 from trunkline.control.errors import LimitReached, NotFound, Timeout, TrunklineError
 from trunkline.control.services.guarded_http import AddressGuard
@@ -68,7 +69,7 @@ async def desk(world: World, keys: Keys, clock: FakeClock) -> AsyncIterator[Desk
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_S):
         while not condition():
             await asyncio.sleep(0.005)
 

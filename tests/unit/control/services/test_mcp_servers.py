@@ -11,7 +11,7 @@ from trunkline import limits
 from trunkline.control.errors import Conflict, Forbidden, InvalidRequest, NotFound, TrunklineError
 from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
-from trunkline.control.services.mcp_servers import HEADERS_MAX, McpServerInput
+from trunkline.control.services.mcp_servers import HEADERS_MAX, McpServerInput, McpServerPatch
 from trunkline.control.store import service_schema
 
 URL = "https://mcp.example.com/s/abcdefghijklmnopqrstuvwxyz/mcp?key=s3cret"
@@ -162,3 +162,71 @@ async def test_a_local_server_has_no_endpoint(world: World, services: Services) 
     await services.mcp_servers.add(world.org, None, local())
     with pytest.raises(InvalidRequest):
         await services.mcp_servers.endpoint(world.org, world.ann.user_id, "fs")
+
+
+async def test_a_changed_server_keeps_what_was_not_said(world: World, services: Services) -> None:
+    servers, user = services.mcp_servers, world.ann.user_id
+    added = await servers.add(world.org, user, remote(headers={"Authorization": "t0ken"}))
+    changed = await servers.change(world.ann, added.id, McpServerPatch(name="hub", timeout_s=9))
+    assert (changed.name, changed.timeout_s, changed.url) == ("hub", 9, added.url)
+    endpoint = await servers.endpoint(world.org, user, "hub")
+    assert (endpoint.url, endpoint.headers) == (URL, {"Authorization": "t0ken"})
+    await servers.change(world.ann, added.id, McpServerPatch(headers={}))
+    assert (await servers.endpoint(world.org, user, "hub")).headers == {}
+    await servers.add(world.org, user, remote())
+    with pytest.raises(Conflict):
+        await servers.change(world.ann, added.id, McpServerPatch(name="github"))
+
+
+async def test_a_server_that_is_switched_off_is_told_to_nobody_and_not_called(
+    world: World, services: Services
+) -> None:
+    servers, user = services.mcp_servers, world.ann.user_id
+    forgotten: list[str] = []
+    servers.on_change(forgotten.append)
+    added = await servers.add(world.org, user, remote())
+    await servers.change(world.ann, added.id, McpServerPatch(enabled=False))
+    assert forgotten == [added.id]
+    assert await servers.index_for(world.org, user) == []
+    with pytest.raises(InvalidRequest, match="switched off"):
+        await servers.endpoint(world.org, user, "github")
+    await servers.add(world.org, None, remote(url="https://org.example.com/mcp"))
+    assert (await servers.endpoint(world.org, user, "github")).url == "https://org.example.com/mcp"
+    await servers.change(world.ann, added.id, McpServerPatch(enabled=True))
+    assert (await servers.endpoint(world.org, user, "github")).url == URL
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        McpServerPatch(name="a b"),
+        McpServerPatch(url="file:///etc/passwd"),
+        McpServerPatch(url="http://[::1"),
+        McpServerPatch(url="https://thief.example/mcp"),
+        McpServerPatch(url="http://mcp.example.com/mcp"),
+        McpServerPatch(headers={"Host": "internal"}),
+        McpServerPatch(command="rm"),
+        McpServerPatch(timeout_s=float("nan")),
+    ],
+)
+async def test_a_bad_change_is_refused_and_headers_go_to_no_other_host(
+    world: World, services: Services, patch: McpServerPatch
+) -> None:
+    servers = services.mcp_servers
+    given = remote(headers={"Authorization": "t0ken"})
+    added = await servers.add(world.org, world.ann.user_id, given)
+    with pytest.raises(InvalidRequest):
+        await servers.change(world.ann, added.id, patch)
+    assert await servers.get(world.ann, added.id) == added
+
+
+async def test_nobody_says_what_anothers_sessions_start(world: World, services: Services) -> None:
+    servers, patch = services.mcp_servers, McpServerPatch(command="evil")
+    anns = await servers.add(world.org, world.ann.user_id, local())
+    shared = await servers.add(world.org, None, local())
+    for who, server in ((world.olga, anns), (world.ann, shared)):
+        with pytest.raises(Forbidden):
+            await servers.change(who, server.id, patch)
+    with pytest.raises(NotFound):
+        await servers.change(world.bob, anns.id, patch)
+    assert (await servers.change(world.olga, shared.id, patch)).command == "evil"

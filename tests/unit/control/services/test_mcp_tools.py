@@ -9,13 +9,14 @@ from mcp.server.lowlevel import Server as LowLevelServer
 from mcp.server.mcpserver import MCPServer
 from mcp.types import ListToolsResult, PaginatedRequestParams, Tool, ToolAnnotations
 
+from tests.support.mcp_server import RunningServer, running_server
 from tests.unit.control.services.conftest import World
-from tests.unit.control.services.mcp_server import RunningServer, running_server
-from trunkline.control.errors import TrunklineError
+from trunkline.control.errors import NotFound, TrunklineError
 from trunkline.control.services import Services
 from trunkline.control.services.guarded_http import AddressGuard
 from trunkline.control.services.mcp_pool import McpPool, PoolLimits
 from trunkline.control.services.mcp_servers import McpServerInput
+from trunkline.control.services.mcp_test import McpTool
 from trunkline.control.store.engine import Store
 
 pytestmark = pytest.mark.slow  # it starts MCP servers
@@ -180,3 +181,29 @@ async def test_bad_params_have_their_own_code(
     world: World, services: Services, params: dict[str, Any]
 ) -> None:
     assert (await refused(services, world, **params)).code == "INVALID_PARAMS"
+
+
+async def test_a_test_lists_the_tools_or_says_what_is_wrong(
+    world: World, services: Services
+) -> None:
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    hints = ToolAnnotations(read_only_hint=True)
+    offered = only(({"description": "Adds.", "annotations": hints}, add))
+    servers = services.mcp_servers
+    async with running_server(tools=offered) as server:
+        off = McpServerInput(name="calc", type="remote", url=server.url, enabled=False)
+        added = await servers.add(world.org, None, off)
+        told = await services.test_mcp_server(world.ann, added.id)
+        assert (told.ok, told.tools) == (True, [McpTool("add", "Adds.", read_only=True)])
+    told = await services.test_mcp_server(world.ann, added.id)
+    assert (told.ok, told.tools, told.code) == (False, [], "MCP_ERROR")
+    assert told.error is not None
+    assert "calc" in told.error
+    local = McpServerInput(name="fs", type="local", command="mcp-fs")
+    mine = await servers.add(world.org, world.ann.user_id, local)
+    told = await services.test_mcp_server(world.ann, mine.id)
+    assert (told.ok, told.code) == (None, "MCP_LOCAL")
+    with pytest.raises(NotFound):
+        await services.test_mcp_server(world.bob, mine.id)

@@ -13,11 +13,11 @@ from structlog.testing import capture_logs
 from tests.support.clock import FakeClock
 from tests.unit.control.services.conftest import World
 from trunkline import limits
-from trunkline.control.errors import Forbidden, InvalidRequest, NotFound, TooLarge
+from trunkline.control.errors import Forbidden, InvalidRequest, NotFound, TooLarge, TrunklineError
 from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
 from trunkline.control.services.embeddings import BuiltIn
-from trunkline.control.services.memories import Memories
+from trunkline.control.services.memories import Memories, MemoryPatch
 from trunkline.control.services.memory_search import blend, fts5_query, tsquery
 from trunkline.control.services.memory_terms import asked, indexed
 from trunkline.control.store import schema
@@ -205,6 +205,51 @@ async def test_only_owners_and_admins_delete(world: World, services: Services) -
     await services.memories.remove(world.olga, shared.id)
     await services.memories.remove(world.olga, own.id)
     assert (await services.memories.page(world.root, Paging())).items == []
+
+
+async def test_a_changed_memory_is_found_as_it_is_now(world: World, memories: Memories) -> None:
+    user = world.ann.user_id
+    added = await memories.add(world.org, user, "xylophone lessons on Monday", {"from": "chat"})
+    patch = MemoryPatch(content="zither lessons on Friday")
+    changed = await memories.change(world.ann, added.id, patch)
+    assert (changed.id, changed.created_at, changed.metadata) == (
+        added.id,
+        added.created_at,
+        {"from": "chat"},
+    )
+    hits = await memories.search(world.org, user, "zither")
+    assert (hits[0].id, hits[0].content) == (added.id, "zither lessons on Friday")
+    hits = await memories.search(world.org, user, "xylophone", 20)
+    assert all("xylophone" not in hit.content for hit in hits)
+
+
+async def test_who_may_change_which_memory_and_who_shares_it(
+    world: World, services: Services
+) -> None:
+    memories, word = services.memories, MemoryPatch(content="other")
+    own = await memories.add(world.org, world.ann.user_id, "mine")
+    shared = await memories.add(world.org, None, "ours")
+    with pytest.raises(NotFound):
+        await memories.change(world.bob, own.id, word)
+    with pytest.raises(Forbidden):
+        await memories.change(world.ann, shared.id, word)
+    for who in (world.ann, world.olga):  # not a member's to do, and not of another's memory
+        with pytest.raises(Forbidden):
+            await memories.change(who, own.id, MemoryPatch(shared=True))
+    with pytest.raises(Forbidden):
+        await memories.change(world.root, shared.id, MemoryPatch(shared=False))
+    for bad in ("  ", "a\x00b", "x" * (limits.MEMORY_CONTENT_CHARS_MAX + 1)):
+        with pytest.raises(TrunklineError):
+            await memories.change(world.ann, own.id, MemoryPatch(content=bad))
+    taken = await memories.change(world.olga, shared.id, MemoryPatch(shared=False))
+    assert taken.user_id == world.olga.user_id
+    assert [hit.content for hit in await memories.search(world.org, world.ann.user_id, "ours")] == [
+        "mine"
+    ]
+    page = await memories.page_of(world.olga, Paging(), "own")
+    assert [one.id for one in page.items] == [shared.id]
+    assert (await memories.page_of(world.olga, Paging(), "shared")).items == []
+    assert len((await memories.page_of(world.olga, Paging(), None)).items) == 2
 
 
 def a_member_of(world: World) -> Any:

@@ -1,7 +1,7 @@
 """Vectors of memories: by a server of embeddings, for what was written before, and without."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -10,13 +10,14 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from bench.memories import table
 from bench.memories.scenario import BOTH, recall, ways_of
+from sqlalchemy import text
 
 from tests.support.clock import FakeClock
 from tests.support.eventually import eventually
 from tests.unit.control.services.conftest import World
 from trunkline.control.errors import InvalidRequest
 from trunkline.control.services.embeddings import BuiltIn, NoEmbeddings, Server
-from trunkline.control.services.memories import Memories
+from trunkline.control.services.memories import Memories, MemoryPatch
 from trunkline.control.settings import load
 from trunkline.control.store.engine import Store
 
@@ -33,6 +34,7 @@ class EmbeddingsServer:
         self.answer: Any = None
         self.status = 200
         self.refusal = 400
+        self.meanwhile: Callable[[], Awaitable[object]] | None = None
 
     async def handle(self, request: web.Request) -> web.Response:
         body = await request.json()
@@ -42,6 +44,8 @@ class EmbeddingsServer:
             return web.json_response(self.answer or {"error": "no"}, status=self.status)
         if "refused" in "".join(body["input"]):
             return web.json_response({"error": "too long"}, status=self.refusal)
+        if self.meanwhile:
+            await self.meanwhile()
         data = [{"index": n, "embedding": self._vector(t)} for n, t in enumerate(body["input"])]
         return web.json_response({"data": data[::-1], "model": body["model"]})
 
@@ -57,6 +61,10 @@ async def server() -> AsyncIterator[tuple[EmbeddingsServer, str]]:
     app.router.add_post("/v1/embeddings", scripted.handle)
     async with TestServer(app) as running:
         yield scripted, str(running.make_url("/v1"))
+
+
+def missing() -> Any:
+    raise ModuleNotFoundError("No module named 'wordllama'")
 
 
 async def found(memories: Memories, world: World, query: str) -> list[str]:
@@ -196,12 +204,36 @@ async def test_vectors_of_another_length_than_before_are_refused(
     await embeddings.close()
 
 
+async def test_what_was_changed_while_it_was_embedded_is_found_by_its_new_meaning(
+    world: World, store: Store, clock: FakeClock, server: tuple[EmbeddingsServer, str]
+) -> None:
+    scripted, url = server
+    by_words = Memories(store, clock, BuiltIn(missing))
+    added = await by_words.add(world.org, None, "the ship is late")
+    await by_words.add(world.org, None, "the tax is due")
+
+    async def change() -> None:
+        scripted.meanwhile = None
+        await by_words.change(world.olga, added.id, MemoryPatch(content="the cat sleeps"))
+
+    memories = Memories(store, clock, Server(url, "topics"))
+    await memories.search(world.org, None, "a first question opens the index")
+    scripted.meanwhile = change
+    await memories.index.catch_up()
+    await memories.index.catch_up()
+    assert (await memories.index.state()).pending == 0
+    hits = await memories.search(world.org, None, "kitten: a cat?")
+    assert (hits[0].content, hits[0].score > 0.9) == ("the cat sleeps", True)
+    await memories.close()
+
+
 async def test_vectors_of_what_was_removed_go_too(
     world: World, store: Store, clock: FakeClock
 ) -> None:
     memories = Memories(store, clock, BuiltIn())
     kept = await memories.add(world.org, None, "the cat sleeps")
     gone = await memories.add(world.org, None, "the ship is late")
+    await memories.change(world.olga, kept.id, MemoryPatch(content="the cat wakes"))
     await memories.remove(world.olga, gone.id)
     await memories.index.catch_up()
     meaning = await memories.index.meaning("anything")
@@ -209,6 +241,8 @@ async def test_vectors_of_what_was_removed_go_too(
     async with store.read() as connection:
         args = connection, [f"{world.org}/"], meaning.vector
         assert set(await meaning.vectors.nearest(*args)) == {kept.id}
+        table = f"memory_vectors_{meaning.by}"
+        assert await connection.scalar(text(f"SELECT count(*) FROM {table}")) == 1
 
 
 @pytest.mark.parametrize(

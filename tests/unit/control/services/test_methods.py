@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import func, select
 from structlog.testing import capture_logs
 
+from tests.support.mcp_server import running_server
 from tests.unit.control.services.conftest import World, add_agent
-from tests.unit.control.services.mcp_server import running_server
 from tests.unit.control.services.test_skills import skill_zip
 from trunkline import limits
 from trunkline.control.errors import Timeout, TrunklineError

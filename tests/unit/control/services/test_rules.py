@@ -3,8 +3,8 @@ refuses by them."""
 
 import pytest
 
+from tests.support.mcp_server import running_server
 from tests.unit.control.services.conftest import World
-from tests.unit.control.services.mcp_server import running_server
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.errors import Forbidden, InvalidRequest, LimitReached, NotFound
@@ -12,7 +12,7 @@ from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
 from trunkline.control.services.mcp_servers import McpServerInput
 from trunkline.control.services.methods import Caller
-from trunkline.control.services.rules import NewRule, Owner, Rule
+from trunkline.control.services.rules import NewRule, Owner, Rule, tried
 from trunkline.permissions.rules import Effect
 
 
@@ -119,3 +119,31 @@ async def test_the_control_plane_refuses_what_a_rule_denies(
     await add(services, world.ann, "memory_write", "deny")
     with pytest.raises(Forbidden, match="a rule of the user denies it: memory_write"):
         await services.methods.request(caller, "memory_write", {"content": "x"})
+
+
+@pytest.mark.parametrize(
+    ("effect", "rule", "call", "about", "matches"),
+    [
+        ("allow", "bash(git status *)", "git status -s", "command", True),
+        ("allow", "Bash(git status *)", "git status; rm -rf .", "command", False),
+        ("deny", "bash(rm *)", "ls && sudo rm -rf x", "command", True),
+        ("allow", "edit_file(src/**)", "./src/a/b.py", "path", True),
+        ("allow", "edit_file(src/**)", "notes/a.md", "path", False),
+        ("ask", "web_fetch(domain:*.example.org)", "https://a.example.org/x", "domain", True),
+        ("ask", "web_fetch(domain:example.org)", "https://example.org@evil.test/", "domain", False),
+        ("allow", "mcp__mail__*", "mcp__mail__send", "tool", True),
+        ("allow", "mcp__mail__*", "", "tool", None),
+        ("allow", "bash(git status *)", "\x00" * 3, "command", False),
+    ],
+)
+def test_a_rule_can_be_tried_before_it_is_made(
+    effect: Effect, rule: str, call: str, about: str, matches: bool | None
+) -> None:
+    found = tried(effect, rule, call)
+    assert (found.about, found.matches) == (about, matches)
+
+
+def test_a_rule_that_cannot_be_read_is_not_tried() -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        tried("allow", "todo_write(x)", "x")
+    assert caught.value.code == "INVALID_RULE"

@@ -1,6 +1,7 @@
 """Usage reports and their sums, on both databases."""
 
 import pytest
+from sqlalchemy import insert, update
 
 from tests.support.clock import FakeClock
 from tests.unit.control.services.conftest import World, add_session
@@ -9,6 +10,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.errors import TrunklineError
 from trunkline.control.services import Services
 from trunkline.control.services.usage import GroupBy, UsageReport
+from trunkline.control.store import schema
 from trunkline.prices import Cost
 
 DAY_S = 24 * 3600
@@ -55,6 +57,38 @@ async def test_usage_is_summed_by_every_key(
     assert await sums(services, olga, "agent") == {world.agent: (2, 60, 2), None: (1, 10, 1)}
     latency = (await services.usage.summary(olga, "model"))[0].latency_ms_avg
     assert latency == pytest.approx(100.0)
+
+
+async def test_usage_is_summed_by_the_machine_that_a_session_is_on(
+    world: World, services: Services, clock: FakeClock
+) -> None:
+    machine = {
+        "id": "m-1",
+        "user_id": world.ann.user_id,
+        "kind": "vm",
+        "name": "here",
+        "provider": "manual",
+        "state": "online",
+        "capabilities": [],
+        "created_at": 1,
+    }
+    await world.store.run(insert(schema.machines).values(machine))
+    on_it = update(schema.sessions).where(schema.sessions.c.id == world.session)
+    await world.store.run(on_it.values(machine_id="m-1"))
+    await fill(services, world, clock)
+    assert await sums(services, world.olga, "machine") == {"m-1": (2, 60, 2), None: (1, 10, 1)}
+
+
+async def test_each_group_can_be_summed_day_by_day(
+    world: World, services: Services, clock: FakeClock
+) -> None:
+    await fill(services, world, clock)
+    rows = await services.usage.summary(world.olga, "model", by_day=True)
+    assert [(row.day, row.key, row.tokens_in) for row in rows] == [
+        ("2023-11-15", "gpt-4o", 10),
+        ("2023-11-14", "claude", 50),
+        ("2023-11-14", "gpt-4o", 10),
+    ]
 
 
 async def test_members_see_their_own_and_admins_all(

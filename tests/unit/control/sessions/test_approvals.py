@@ -115,6 +115,17 @@ async def test_what_waits_is_listed_even_if_the_groups_copy_is_settled(desk: Des
     assert await desk.listed(None) == [copy]
 
 
+async def test_what_was_answered_is_listed_from_new_to_old_page_by_page(desk: Desk) -> None:
+    session = await desk.session()
+    asked = [await desk.ask(session, f"q{number}") for number in range(4)]
+    for number in range(3):
+        await desk.resolve(session, f"q{number}")
+    found = await desk.approvals.page(desk.ann, "answered", 2, newest=True)
+    assert [one.id for one in found] == [asked[2], asked[1]]
+    rest = await desk.approvals.page(desk.ann, "answered", 2, found[-1].id, newest=True)
+    assert [one.id for one in rest] == [asked[0]]
+
+
 @pytest.mark.parametrize(
     "claimed", [None, 7, "group", [], {}, {"session_id": 7}, {"request_id": "q"}]
 )

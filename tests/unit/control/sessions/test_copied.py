@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from trunkline.control.log import events
-from trunkline.control.log.segments import Logged
+from trunkline.control.log.store import Logged
 from trunkline.control.sessions import notes
 from trunkline.control.sessions.copied import Copy, Cut, Outline
 from trunkline.control.sessions.remembered import Remembered
@@ -75,6 +75,14 @@ def test_a_copy_ends_with_its_turn_whatever_was_said_before_that_ended(wanted: s
     assert kinds(lines) == ["user_message", "execution_complete"]
     assert {one["turn_id"] for one in lines} == {"new-1"}
     assert all(one["imported"] for one in lines)
+
+
+def test_before_a_turn_is_the_last_one_that_has_ended() -> None:
+    outline = Outline()
+    for entry in entries(said("a"), said("b"), said("c"), end("a"), end("c"), said("d")):
+        outline.take(entry)
+    found = {one: outline.before(one) for one in ("a", "b", "c", "d", "e")}
+    assert found == {"a": "", "b": "a", "c": "a", "d": "c", "e": None}
 
 
 def test_without_a_turn_it_is_the_last_that_has_ended() -> None:

@@ -21,7 +21,7 @@ def test_a_model_that_nobody_serves_is_refused(name: str, is_known: bool) -> Non
     assert (problem is None) is is_known
     if problem is not None:
         assert problem.code == "MODEL_NOT_FOUND"
-        assert "groq, stored" in problem.message
+        assert "groq, stored have a key here" in problem.message
     assert unknown_model(SAYS, name, [], has_base_url=True) is None
     anything = Runtime(True, models=Models(["openai"], any=True))
     assert unknown_model(anything, name, [], has_base_url=False) is None
@@ -36,7 +36,13 @@ def test_no_model_is_no_slip(model: object) -> None:
 def test_the_nearest_known_model_is_named() -> None:
     problem = unknown_model(SAYS, "gtp-4o", [], has_base_url=False)
     assert problem is not None
-    assert "did you mean 'gpt-4o'?" in problem.message
+    assert "did you mean 'gpt-4o'? groq has a key here;" in problem.message
+    assert "demo or local, which need no key" in problem.message
+    nobody = unknown_model(Runtime(True, models=Models([])), "x", [], has_base_url=False)
+    assert nobody is not None
+    assert (
+        "unknown model 'x'. No provider has a key here: `trunkline user set-key" in nobody.message
+    )
 
 
 def test_a_settings_name_is_refused_with_the_nearest_one() -> None:

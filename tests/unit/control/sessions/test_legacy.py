@@ -12,7 +12,7 @@ from tests.unit.control.services.conftest import add_org, add_session, add_user
 from trunkline.control.access.auth import Principal
 from trunkline.control.log import events
 from trunkline.control.log.log import Log
-from trunkline.control.log.segments import SqliteSegments
+from trunkline.control.log.sqlite_segments import SqliteSegments
 from trunkline.control.sessions.legacy import convert
 from trunkline.control.sessions.projection import Position, Projection
 from trunkline.control.sessions.rows import SqlRows

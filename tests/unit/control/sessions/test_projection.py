@@ -12,7 +12,7 @@ from tests.support.committed import commit
 from tests.unit.control.sessions.recorded import OPENED, Records
 from trunkline.control.log import events
 from trunkline.control.log.log import Log
-from trunkline.control.log.segments import SqliteSegments
+from trunkline.control.log.sqlite_segments import SqliteSegments
 from trunkline.control.sessions import notes
 from trunkline.control.sessions import state as states
 from trunkline.control.sessions.notes import Note
@@ -126,7 +126,7 @@ async def test_what_has_caught_up_is_not_written_again(records: Records, log: Lo
 
 
 async def test_a_long_log_is_caught_up_page_by_page(records: Records, tmp_path: Path) -> None:
-    disk = await SqliteSegments.open(tmp_path / "log.db", page_bytes_max=10)
+    disk = await SqliteSegments.open(tmp_path / "log.db", tuning=Tuning(events_page_bytes_max=10))
     log = Log(disk, lambda: 7)
     session = await log.open(records.session)
     said = events.make("user_message", 1, turn_id="t", content="hi")

@@ -39,11 +39,11 @@ async def test_a_turn_from_its_message_to_its_end(records: Records) -> None:
 async def test_a_session_without_a_title_is_called_after_its_first_message(
     records: Records,
 ) -> None:
-    await records.write(states.TurnOpened("t1", "  Mend the\n\tbuild, " + "please " * 50, None))
+    await records.write(states.TurnOpened("t1", " \n Mend the\tbuild, " + "please " * 50, None))
     await records.write(states.TurnOpened("t2", "And now?", None))
-    [(title,)] = await records.of("sessions", "title")
-    assert title.startswith("Mend the build, please please")
-    assert len(title) <= 100
+    [(title, by)] = await records.of("sessions", "title", "titled_by")
+    assert title == "Mend the build, please please please please please please…"
+    assert by == "message"
 
 
 @pytest.mark.parametrize("name", ["mine", None])

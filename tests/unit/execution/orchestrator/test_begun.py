@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.small_files import files_up_to
+from trunkline.execution.checkpoint.reserve import Reserve
+from trunkline.execution.errors import TurnError
 from trunkline.execution.orchestrator.begun import Begun
 
 
@@ -24,6 +27,16 @@ def test_a_call_of_the_last_process_is_known(tmp_path: Path, call_id: str) -> No
     ]
     assert not after.is_task_of_last_process(call_id)
     assert after.asked() == ["q-1"]
+
+
+def test_what_cannot_be_noted_is_not_begun(tmp_path: Path) -> None:
+    begun = Begun(tmp_path, Reserve(tmp_path))
+    with files_up_to(0), pytest.raises(TurnError) as refused:
+        begun.add("call_1", is_task=False)
+    assert refused.value.code == "DISK_FULL"
+    begun.add("call_2", is_task=False)
+    begun.take_up()
+    assert [begun.is_of_last_process(f"call_{one}") for one in (1, 2)] == [False, True]
 
 
 def test_a_new_turn_has_begun_nothing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import structlog.testing
 
 from tests.support import pids
 from tests.support.eventually import eventually, until
@@ -178,6 +179,20 @@ async def test_a_program_that_cannot_be_loaded_is_a_clear_error(
         with pytest.raises(StartFailed, match=r"cannot be loaded: .*nothing"):
             await spawner.spawn(str(tmp_path / "s.sock"))
         await spawner.close()
+
+
+async def test_why_a_program_cannot_be_loaded_is_logged_once_however_often_it_is_tried(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    async with asyncio.timeout(BOUND_S):
+        spawner = Spawner(env, tmp_path, "tests.support.nothing:main")
+        with structlog.testing.capture_logs() as logs:
+            await spawner.start()
+            for _ in range(2):
+                with pytest.raises(StartFailed):
+                    await spawner.spawn(str(tmp_path / "s.sock"))
+            await spawner.close()
+    assert [entry["event"] for entry in logs] == ["the fork server did not start"]
 
 
 async def test_a_folder_that_is_gone_is_a_clear_error(tmp_path: Path, env: dict[str, str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.eventually import WAIT_S
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed
 from trunkline.execution.session import ipc
@@ -31,7 +32,7 @@ class Ends:
             self.messages.append(message)
 
     async def sent(self) -> Any:
-        return ipc.decode_up(await asyncio.wait_for(self._reader.readline(), 10))
+        return ipc.decode_up(await asyncio.wait_for(self._reader.readline(), WAIT_S))
 
     def send(self, message: ipc.Down) -> None:
         self.writer.write(ipc.line(message))
@@ -104,7 +105,7 @@ async def test_requests_fail_when_the_daemon_goes(ends: Ends) -> None:
 
 async def test_a_line_over_the_bound_ends_the_link(ends: Ends) -> None:
     ends.writer.write(b"x" * 30_000)
-    await asyncio.wait_for(ends.reading, 10)
+    await asyncio.wait_for(ends.reading, WAIT_S)
     assert ends.messages == []
 
 

@@ -1,6 +1,10 @@
 """Sessions on a machine: started, refused, told and stopped, each for itself."""
 
 import json
+import os
+import signal
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -196,6 +200,17 @@ async def test_the_next_message_after_a_crash_starts_a_new_process(
     await line.end_of("s-1", "t-2")
     assert manager.names() == ["s-1"]
     assert (await about(line, "s-1", "t-3"))["pid"] != first["pid"]
+
+
+async def test_a_message_right_behind_the_death_of_an_idle_process_is_answered_by_the_next(
+    manager: SessionManager, line: RecordingLine
+) -> None:
+    await manager.start_session(start("s-1"))
+    first = await about(line, "s-1", "t-1")
+    os.kill(first["pid"], signal.SIGKILL)
+    while Path("/proc", str(first["pid"])).exists():
+        time.sleep(0.001)  # not the event loop's turn: it has not heard of it yet
+    assert (await about(line, "s-1", "t-2"))["pid"] != first["pid"]
 
 
 async def test_a_message_that_comes_again_runs_once(

@@ -173,7 +173,7 @@ async def test_a_process_that_answers_no_ping_is_killed_as_hung(make: Make) -> N
 
 
 async def test_a_process_that_answers_pings_lives_on(make: Make) -> None:
-    process = make(ping_s=0.001, pings_max=100)
+    process = make(ping_s=0.002, pings_max=500)
     await process.start(config())
     pongs = 0
 
@@ -183,7 +183,7 @@ async def test_a_process_that_answers_pings_lives_on(make: Make) -> None:
         SessionProcess.on_line(process, line)
 
     process.on_line = count  # type: ignore[method-assign]
-    await until(lambda: pongs, lambda number: number > 200)
+    await until(lambda: pongs, lambda number: number > 500)
     assert process.alive
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.small_files import files_up_to
+from trunkline.execution.errors import TurnError
 from trunkline.execution.session.saved import TURNS_REMEMBERED_MAX, SavedTurns
 
 
@@ -86,7 +88,9 @@ def test_a_turn_is_known_while_it_is_open_and_for_a_while_after(tmp_path: Path) 
         turns.end(f"t-{number}")
     again = SavedTurns(tmp_path)
     assert [again.has_ended(f"t-{number}") for number in (4, 5)] == [False, True]
-    assert not again.begin("t-5")
+    with pytest.raises(TurnError) as refused:
+        again.begin("t-5")
+    assert refused.value.code == "MACHINE_RESTARTED"
 
 
 @pytest.mark.parametrize("text", ["", "no JSON", "[]", "7", '{"type": 5}', '{"turn_id": []}'])
@@ -118,6 +122,21 @@ def test_a_disk_that_takes_nothing_stops_no_session(tmp_path: Path) -> None:
     assert turns.begin("t-1")
     assert turns.saw(event("execution_complete", turn_id="t-1"))
     assert turns.has_ended("t-1")
+
+
+def test_on_a_full_disk_no_turn_begins_and_an_end_is_written_down_later(tmp_path: Path) -> None:
+    turns = SavedTurns(tmp_path)
+    turns.begin("t-1")
+    with files_up_to(0):
+        with pytest.raises(TurnError) as refused:
+            turns.begin("t-2")
+        assert refused.value.code == "DISK_FULL"
+        turns.saw(event("execution_complete", turn_id="t-1"))
+    assert turns.open == []
+    assert [turn.turn_id for turn in SavedTurns(tmp_path).open] == ["t-1"]
+    turns.settle()
+    assert SavedTurns(tmp_path).has_ended("t-1")
+    assert turns.begin("t-2")
 
 
 def test_the_file_is_private(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.eventually import until
+from tests.support.eventually import WAIT_S, until
 from tests.support.recording_line import Json, RecordingLine
 from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_manager import start
@@ -170,7 +170,7 @@ async def test_a_state_that_takes_long_to_read_stops_nobody_else(
     seen: list[bool] = []
 
     def write() -> None:
-        seen.append(went_on.wait(timeout=5))
+        seen.append(went_on.wait(timeout=WAIT_S))
         file.write_text("at last")
 
     writing = asyncio.create_task(asyncio.to_thread(write))

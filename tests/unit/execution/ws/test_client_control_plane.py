@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.control import ControlProcess, TestUser, running
-from tests.support.eventually import eventually, until
+from tests.support.eventually import WAIT_S, eventually, until
 from tests.support.metrics import metric
 from tests.support.sse import SseReader
 from tests.unit.execution.ws.machine import USAGE, Naps, connected, event, make_client, text
@@ -48,7 +48,7 @@ async def started(user: TestUser, client: ControlPlaneClient) -> str:
     news: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     client.message_handlers["__vm__"] = {"start_session": news.put_nowait}
     session_id = await user.session()
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(WAIT_S):
         assert (await news.get())["session_id"] == session_id
     client.register_session(session_id, {})
     return session_id

@@ -203,3 +203,16 @@ async def test_keys_that_come_with_a_config_update_are_every_sessions_and_no_set
         assert inits[-1]["user_id"] == "u-1"
         assert inits[-1]["api_keys"] == {"a": "key-a", "b": "key-b2", "c": "key-c"}
         assert inits[-1]["llm_config"] == {"default_model": "m", "fallback_model": "f"}
+
+
+async def test_a_machine_whose_keys_change_says_at_once_what_it_can_run(
+    server: ScriptedControl, tmp_path: Path
+) -> None:
+    client = make_client(server.url, tmp_path, heartbeat_s=3_600)  # none comes by itself
+    seen: list[Json] = []
+    client.on_init = seen.append
+    client.health = lambda: {"models": sorted(seen[-1]["api_keys"])}
+    async with connected(client):
+        data = {"user_id": "u-1", "org_id": "o-1", "api_keys": {"a": "key-a"}}
+        await server.last.send({"type": "init", "data": data})
+        await server.last.expect("heartbeat", lambda one: one["health"] == {"models": ["a"]})

@@ -13,6 +13,7 @@ from tests.unit.execution.ws.proxy import Proxy
 from tests.unit.execution.ws.scripted_control import ScriptedControl
 from trunkline import limits
 from trunkline.execution import logs
+from trunkline.execution.errors import LineEnd, NoLine, ServerRefused
 from trunkline.execution.ws.login import LINE_REFUSED_DELAY_S
 from trunkline.wire.semibot.keys import NONCE_BYTES, encrypt_key
 from trunkline.wire.semibot.messages import Json
@@ -98,3 +99,72 @@ async def test_a_machine_comes_back_to_a_control_plane_after_its_first_token_has
                 await until(lambda: len(keys), lambda count: count == 2)
                 assert LINE_REFUSED_DELAY_S not in naps.taken
     assert keys == [{"openai": "sk-of-ada-0123456789"}] * 2
+
+
+class Keeper:
+    """Of a machine that joined: what it is told, and what it fetches."""
+
+    def __init__(self, *fetched: str | Exception) -> None:
+        self.fetched = list(fetched)
+        self.kept: list[str] = []
+
+    def renewed(self, token: str) -> None:
+        self.kept.append(token)
+
+    async def fetch(self) -> str:
+        found = self.fetched.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+async def test_a_machine_that_joined_fetches_another_token_for_one_that_is_refused(
+    server: ScriptedControl, tmp_path: Path, naps: Naps
+) -> None:
+    server.refuse = [4001]
+    keeper = Keeper("token-2")
+    async with connected(make_client(server.url, tmp_path, naps, ticket=None, keeper=keeper)):
+        assert server.last.received[0]["token"] == "token-2"
+        assert naps.taken == []
+        await server.last.send(token_message("token-3"))
+        server.last.drop()
+        assert (await server.connected(3)).received[0]["token"] == "token-3"
+    assert keeper.kept == ["token-3"]
+
+
+async def test_a_machine_that_is_not_wanted_says_so_and_asks_again_slowly(
+    server: ScriptedControl, tmp_path: Path, naps: Naps
+) -> None:
+    server.refuse = [4001] * 3
+    revoked, unreached = ServerRefused("its access was revoked"), NoLine(LineEnd(1006, "no way"))
+    keeper = Keeper(revoked, unreached, "token-2")
+    client = make_client(server.url, tmp_path, naps, ticket=None, keeper=keeper)
+    with structlog.testing.capture_logs() as entries:
+        async with connected(client):
+            assert naps.taken[0] == LINE_REFUSED_DELAY_S
+            assert server.last.received[0]["token"] == "token-2"
+    told = [one["event"] for one in entries if one["log_level"] in ("error", "warning")]
+    assert "its access was revoked" in told[0]
+    assert "no way" in told[1]
+
+
+@pytest.mark.parametrize(
+    ("token", "says"),
+    [
+        ("h.eyJleHAiOjE3MDAwMDAwMDB9.s", "this machine's token ended at 2023-11-1"),
+        ("h.eyJleHAiOjk5OTk5OTk5OTl9.s", "refuses this machine's token"),
+        ("h.eyJleHAiOiJzb29uIn0.s", "refuses this machine's token"),
+        ("h.e30.s", "refuses this machine's token"),
+        ("h.!!!.s", "refuses this machine's token"),
+        ("nonsense", "refuses this machine's token"),
+    ],
+)
+async def test_the_end_of_a_token_is_told_from_another_refusal(
+    server: ScriptedControl, tmp_path: Path, naps: Naps, token: str, says: str
+) -> None:
+    server.refuse = [4001]
+    with structlog.testing.capture_logs() as entries:
+        async with connected(make_client(server.url, tmp_path, naps, ticket=None, token=token)):
+            pass
+    [told] = [one["event"] for one in entries if one["log_level"] == "error"]
+    assert says in told

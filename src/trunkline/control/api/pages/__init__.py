@@ -1,7 +1,8 @@
-"""The pages that the control plane serves itself: home, docs, and what a bad login link shows.
+"""The plain pages besides the one that is built: docs, and what somebody sees whose login link is
+bad or whose page is not built.
 
-Self-contained: plain HTML, one style sheet, three scripts, nothing from elsewhere. Both languages
-are in the document; the language on `<html>` says which one is seen.
+Self-contained: HTML, one style sheet, two scripts, nothing from elsewhere. Both languages are in
+the document; the language on `<html>` says which one is seen.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,6 @@ _FOLDER = Path(__file__).parent
 _FILES = {
     "style.css": "text/css",
     "language.js": "text/javascript",
-    "home.js": "text/javascript",
     "docs.js": "text/javascript",
 }
 

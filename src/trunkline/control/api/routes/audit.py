@@ -12,7 +12,13 @@ from trunkline.control.core import Core
 from trunkline.control.errors import InvalidRequest
 from trunkline.control.records.fields import Id
 from trunkline.control.records.page import Page, Paging
-from trunkline.control.services.audit import AuditEntry, AuditHead, Verification
+from trunkline.control.services.audit import (
+    AuditEntry,
+    AuditFilter,
+    AuditHead,
+    Source,
+    Verification,
+)
 from trunkline.control.services.usage import GroupBy, UsageSum
 
 usage = Routes("usage")
@@ -23,14 +29,15 @@ _Time = Annotated[int, Meta(ge=0, le=limits.JSON_INT_MAX, description="Unix time
 
 
 class UsageQuery(msgspec.Struct, kw_only=True):
-    group_by: GroupBy = "model"
+    group_by: Annotated[GroupBy, Meta(description="What the sums are of.")] = "model"
     since: _Time | None = None
     until: _Time | None = None
-    session_id: Id | None = None
+    session_id: Annotated[Id, Meta(description="Only of this session.")] | None = None
+    by_day: Annotated[bool, Meta(description="Of each day (UTC) for itself.")] = False
 
 
 class UsageSums(msgspec.Struct, kw_only=True):
-    """One item a group, the largest first; by day, the newest first."""
+    """One item a group, the largest first; day by day, the newest first."""
 
     items: list[UsageSum]
 
@@ -39,22 +46,78 @@ class UsageSums(msgspec.Struct, kw_only=True):
 async def sum_usage(core: Core, who: Principal, query: UsageQuery) -> UsageSums:
     """Sum up what models were used: your own; for org admins, their org's."""
     items = await core.services.usage.summary(
-        who, query.group_by, query.since, query.until, session_id=query.session_id
+        who,
+        query.group_by,
+        query.since,
+        query.until,
+        session_id=query.session_id,
+        by_day=query.by_day,
     )
     return UsageSums(items=items)
 
 
+class AuditQuery(Paging, kw_only=True):
+    user_id: Annotated[Id, Meta(description="Who did it.")] | None = None
+    session_id: Annotated[Id, Meta(description="Only of this session.")] | None = None
+    source: Annotated[Source, Meta(description="Where it came from.")] | None = None
+    event: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=limits.NAME_CHARS_MAX,
+                description="How its name begins: `token.` or `token.issued`.",
+            ),
+        ]
+        | None
+    ) = None
+    since: _Time | None = None
+    until: _Time | None = None
+    q: (
+        Annotated[
+            str,
+            Meta(
+                min_length=2,
+                max_length=limits.NAME_CHARS_MAX,
+                description="A text in its name or details, in capitals or not.",
+            ),
+        ]
+        | None
+    ) = None
+
+
 @audit.get("/audit")
-async def list_audit(core: Core, who: Principal, query: Paging) -> Page[AuditEntry]:
+async def list_audit(core: Core, who: Principal, query: AuditQuery) -> Page[AuditEntry]:
     """Read the audit log, newest first: what you did; for org admins, what their org did."""
-    return await core.services.audit.page(who, query)
+    wanted = AuditFilter(
+        user_id=query.user_id,
+        session_id=query.session_id,
+        source=query.source,
+        event=query.event,
+        since=query.since,
+        until=query.until,
+        text=query.q,
+    )
+    return await core.services.audit.page(who, query, wanted)
 
 
 class VerifyQuery(msgspec.Struct, kw_only=True):
     """A head that was noted elsewhere, to be compared with the chain."""
 
-    seq: Annotated[int, Meta(ge=1, le=limits.JSON_INT_MAX)] | None = None
-    hash: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
+    seq: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=limits.JSON_INT_MAX,
+                description="The number of an entry that you have noted.",
+            ),
+        ]
+        | None
+    ) = None
+    hash: (
+        Annotated[str, Meta(pattern="^[0-9a-f]{64}$", description="The hash that it had.")] | None
+    ) = None
 
 
 @audit.get("/audit/verify")

@@ -8,7 +8,7 @@ context = Routes("sessions")
 
 
 @context.post("/sessions/{session_id}/compact", status=202, scope="talk", audit="session.compacted")
-async def compact(core: Core, who: Principal, session_id: str) -> None:
+async def compact_session(core: Core, who: Principal, session_id: str) -> None:
     """Shorten a session's conversation for its model: it sums up what was before.
 
     A turn that runs is waited for. The event `context_compacted` tells how it ended.

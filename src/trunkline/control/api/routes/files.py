@@ -2,7 +2,6 @@
 
 import mimetypes
 from typing import Annotated
-from urllib.parse import quote
 
 import msgspec
 from aiohttp import web
@@ -10,21 +9,12 @@ from msgspec import Meta
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
+from trunkline.control.api import saved
 from trunkline.control.api.framework import Routes
 from trunkline.control.core import Core
 from trunkline.control.sessions.work import Applied, Discarded, SessionDiff, SessionFiles
 
 files = Routes("sessions")
-
-_UNKNOWN = "application/octet-stream"
-# An agent wrote it: it is saved, and whatever shows it all the same runs none of it.
-_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; sandbox",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-}
 
 
 class PartQuery(msgspec.Struct, kw_only=True):
@@ -53,7 +43,7 @@ async def list_files(core: Core, who: Principal, session_id: str) -> SessionFile
     return await core.work.files(who, session_id)
 
 
-@files.get("/sessions/{session_id}/files/{path:.+}", media=_UNKNOWN)
+@files.get("/sessions/{session_id}/files/{path:.+}", media=saved.UNKNOWN)
 async def get_file(
     core: Core, who: Principal, session_id: str, path: str, query: PartQuery
 ) -> web.Response:
@@ -64,9 +54,7 @@ async def get_file(
     """
     part = await core.work.part(who, session_id, path, query.offset, query.length)
     kind, coding = mimetypes.guess_type(path.rpartition("/")[2])
-    headers = dict(_HEADERS)
-    name = quote(path.rpartition("/")[2] or "file", safe="")
-    headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{name}"
+    headers = {**saved.HEADERS, "Content-Disposition": saved.disposition(path)}
     is_part = len(part.data) != part.size
     if is_part:
         last = part.offset + len(part.data) - 1
@@ -76,7 +64,7 @@ async def get_file(
         body=part.data,
         status=206 if is_part else 200,
         headers=headers,
-        content_type=kind if kind and not coding else _UNKNOWN,
+        content_type=kind if kind and not coding else saved.UNKNOWN,
     )
 
 

@@ -15,9 +15,9 @@ async def fork_session(
 ) -> Session:
     """Make a copy of a session that goes its own way.
 
-    It has the conversation up to the end of `from_turn`, the same agent, settings, machine and
-    folder, and the agent remembers what it remembered there, tool calls and results included. With
-    a worktree it gets one of its own, with the files as they are now. Nothing changes in the first
-    session. The same `client_id` twice has one effect.
+    It has the conversation up to the end of `from_turn`, or up to `before_turn`, the same agent,
+    settings, machine and folder, and the agent remembers what it remembered there, tool calls and
+    results included. With a worktree it gets one of its own, with the files as they are now.
+    Nothing changes in the first session. The same `client_id` twice has one effect.
     """
     return await core.forking.fork(who, session_id, body)

@@ -1,103 +1,27 @@
-"""Routes of machines: what runs agents, whose it is, whether it is there, how it is let in."""
+"""Routes of machines: what runs agents, whose it is, whether it is there and how it is."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
-from aiohttp import web
 from msgspec import UNSET, Meta, UnsetType
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
-from trunkline.control.api.framework import Routes, base_url
+from trunkline.control.api.framework import Routes
+from trunkline.control.api.routes.connecting import Dialect, managed
 from trunkline.control.core import Core
-from trunkline.control.errors import Conflict, InvalidRequest, NotFound
-from trunkline.control.machines.vms import Scheduled
-from trunkline.control.records.fields import AgentApp, Id, Json, Name
+from trunkline.control.errors import InvalidRequest
+from trunkline.control.records.fields import Json, Name
 from trunkline.control.records.machines import MachineRecord
 from trunkline.control.records.page import Page, Paging
 from trunkline.control.sessions.foreign import CURSOR_CHARS_MAX, ForeignSession
-from trunkline.wire.agp.close_codes import CloseCode
-from trunkline.wire.yeaft.close_codes import CloseCode as YeaftCloseCode
 
-devices = Routes("machines")
 machines = Routes("machines")
 
-
-Guid = Annotated[str, Meta(min_length=1, max_length=limits.GUID_CHARS_MAX, pattern=r"^[!-~]+$")]
-
-
-class NewDevice(msgspec.Struct, kw_only=True):
-    """`guid`: the device's own name for itself; without one it gets one."""
-
-    guid: Guid | None = None
-    agent_apps: Annotated[list[AgentApp], Meta(max_length=20)] = []
-
-
-class Device(msgspec.Struct, kw_only=True):
-    """`token` is shown this once."""
-
-    guid: str
-    token: str
-    machine_id: str
-    user_id: str
-
-
-class NewYeaftAgent(msgspec.Struct, kw_only=True):
-    """`id`: of one that is there already; it gets a new secret, and the old one ends."""
-
-    name: Name | None = None
-    id: Id | None = None
-
-
-class YeaftAgent(msgspec.Struct, kw_only=True):
-    """`secret` is shown this once; `id` is the machine's."""
-
-    id: str
-    secret: str
-
-
-@devices.post("/users/{user_id}/devices", status=201, audit="machine.registered")
-async def add_device(
-    core: Core, who: Principal, user_id: str, body: NewDevice = NewDevice()
-) -> Device:
-    """Let an AGP device in.
-
-    A `guid` that the user has already gets a new token; the old one ends.
-    """
-    user = await core.records.users.get_managed(who, user_id)
-    try:
-        known, token = await core.machine_secrets.issue_device(user.id, body.guid, body.agent_apps)
-    except Conflict:
-        core.refusals.note(who, "rest", NotFound("device", body.guid or ""))  # another user's
-        raise
-    _end_old_line(core, known.machine_id)
-    return Device(guid=known.guid, token=token, machine_id=known.machine_id, user_id=known.user_id)
-
-
-@devices.post("/users/{user_id}/yeaft-agents", status=201, audit="machine.registered")
-async def add_yeaft_agent(
-    core: Core, who: Principal, user_id: str, body: NewYeaftAgent = NewYeaftAgent()
-) -> YeaftAgent:
-    """Let a Yeaft agent in."""
-    user = await core.records.users.get_managed(who, user_id)
-    if body.id is not None:
-        known, secret = await core.machine_secrets.renew_agent(user.id, body.id)
-        core.machines.close(known.machine_id, YeaftCloseCode.REFUSED, "the agent has a new secret")
-    else:
-        known, secret = await core.machine_secrets.issue_agent(user.id, body.name or "yeaft agent")
-    return YeaftAgent(id=known.machine_id, secret=secret)
-
-
-def _end_old_line(core: Core, machine_id: str) -> None:
-    """The old token is worth nothing any more; a device that was given up is expected again."""
-    core.machines.close(machine_id, CloseCode.REFUSED, "the device has a new token")
-    machine = core.machines.find(machine_id)
-    if machine is not None:
-        with machine.input() as live:
-            live.revive()
-
-
-_FENCE_CHARS_MAX = 500
+_WORDS_CHARS_MAX = 500
+_FEATURE_CHARS_MAX = 60
+_FEATURES_MAX = 50
+_COUNT_MAX = 2**53  # what every reader of JSON can hold
 
 
 class Fence(msgspec.Struct, kw_only=True):
@@ -107,19 +31,37 @@ class Fence(msgspec.Struct, kw_only=True):
     words: str
 
 
+class Load(msgspec.Struct, kw_only=True):
+    """How busy a machine is, as it said last. `running`: sessions with a process; `resting`:
+    without one until they are spoken to. `cpu`: how many processes want one of its `cpus`, over a
+    minute."""
+
+    running: int = 0
+    resting: int = 0
+    sessions_max: int | None = None
+    cpu: float | None = None
+    cpus: int | None = None
+    memory_bytes: int | None = None
+    memory_bytes_max: int | None = None
+
+
 class Machine(MachineRecord, kw_only=True):
     """A machine as it is now. `health` is what it last said of itself while online, with
-    `degradation`: what does not work there, and why. `fence`: null for one that says nothing."""
+    `degradation`: what does not work there, and why. `fence` and `load`: null for one that says
+    nothing of them. `without_line`: what does not work as usual there while its line is down, each
+    in its own words."""
 
     online: bool
     sessions: list[str]
     health: Json
     degradation: Json
     fence: Fence | None = None
+    load: Load | None = None
+    without_line: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class MachineQuery(Paging, kw_only=True):
-    terminated: bool = False
+    terminated: Annotated[bool, Meta(description="Also those that were given up.")] = False
 
 
 class ForeignQuery(msgspec.Struct, kw_only=True):
@@ -130,62 +72,37 @@ class ForeignQuery(msgspec.Struct, kw_only=True):
     folder: Annotated[
         str, Meta(max_length=limits.FILE_PATH_CHARS_MAX, description="Only of this folder.")
     ] = ""
-    limit: Annotated[int, Meta(ge=1, le=limits.PAGE_MAX)] = limits.PAGE_DEFAULT
+    limit: Annotated[int, Meta(ge=1, le=limits.PAGE_MAX, description="How many at most.")] = (
+        limits.PAGE_DEFAULT
+    )
     cursor: Annotated[
         str, Meta(max_length=CURSOR_CHARS_MAX, description="`next_cursor` of the page before.")
     ] = ""
 
 
-Dialect = Literal["documented", "deployed"]
-
-
-class NewVm(msgspec.Struct, kw_only=True):
-    """`manual`: you start the daemon. `local`: this server starts it as a child process.
-    `dialect`: how the daemon speaks the wire; without it, the daemon's habits tell."""
-
-    provider: Literal["manual", "local"] = "manual"
-    name: Name | None = None
-    dialect: Dialect | None = None
-
-
 class MachinePatch(msgspec.Struct, kw_only=True):
     """`dialect`, of an execution plane: null lets its habits tell anew."""
 
+    name: Name | UnsetType = UNSET
     dialect: Dialect | UnsetType | None = UNSET
 
 
-@machines.post("/users/{user_id}/vm", status=201, audit="machine.scheduled")
-async def schedule_vm(
-    core: Core, who: Principal, request: web.Request, user_id: str, body: NewVm = NewVm()
-) -> Scheduled:
-    """Schedule an execution plane for a user.
-
-    The answer holds what its daemon needs: token, one-time ticket and address. `local` is for
-    admins, as it runs on this server's host.
-    """
-    user = await core.records.users.get_managed(who, user_id)
-    return await core.vms.schedule(
-        who,
-        user.id,
-        body.provider,
-        body.name,
-        base_url=base_url(core, request),
-        dialect=body.dialect,
-    )
+class Drain(msgspec.Struct, kw_only=True):
+    drain: bool
 
 
 @machines.get("/machines")
 async def list_machines(core: Core, who: Principal, query: MachineQuery) -> Page[Machine]:
     """List machines of every kind; those given up only with `terminated=true`."""
     page = await core.records.machines.page(who, query, terminated=query.terminated)
-    return Page(await _live(core, page.items), page.next_cursor)
+    return Page(await live(core, page.items), page.next_cursor)
 
 
 @machines.get("/machines/{machine_id}")
 async def get_machine(core: Core, who: Principal, machine_id: str) -> Machine:
     """Show a machine."""
     record = await core.records.machines.get(who, machine_id)
-    return (await _live(core, [record]))[0]
+    return (await live(core, [record]))[0]
 
 
 @machines.get("/machines/{machine_id}/foreign-sessions")
@@ -212,25 +129,37 @@ async def list_foreign_sessions(
 async def change_machine(
     core: Core, who: Principal, machine_id: str, body: MachinePatch
 ) -> Machine:
-    """Say how an execution plane speaks its wire, from its next connection on."""
-    record = await _managed(core, who, machine_id)
+    """Rename a machine, or say how an execution plane speaks its wire.
+
+    The latter counts from its next connection on.
+    """
+    record = await managed(core, who, machine_id)
+    if body.dialect is not UNSET and record.kind != "vm":
+        raise InvalidRequest("only an execution plane has a dialect")
+    if body.name is not UNSET:
+        if record.kind == "group":
+            raise InvalidRequest("a group is renamed by PATCH /groups")
+        await core.vms.rename(who, machine_id, body.name)
+        owner = (record.org_id, record.user_id)
+        online = core.machines.is_online(machine_id)
+        core.news.changed_machine(machine_id, owner, online=online)
     if body.dialect is not UNSET:
-        if record.kind != "vm":
-            raise InvalidRequest("only an execution plane has a dialect")
         await core.vms.set_dialect(who, machine_id, body.dialect)
     return await get_machine(core, who, machine_id)
 
 
-@machines.post("/machines/{machine_id}/token", status=201, audit="machine.token_issued")
-async def renew_token(
-    core: Core, who: Principal, request: web.Request, machine_id: str
-) -> Scheduled:
-    """Issue a new token and ticket for an execution plane that is not failed or terminated.
+@machines.post("/machines/{machine_id}/drain", audit="machine.drained")
+async def drain_machine(core: Core, who: Principal, machine_id: str, body: Drain) -> Machine:
+    """Give a machine no new sessions, or give it some again.
 
-    What it has stays good until its end; its next connection may use either.
+    Its sessions stay, and what runs goes on; move or close them to empty it. It lasts until it is
+    taken back, over restarts too.
     """
-    await _managed(core, who, machine_id)
-    return await core.vms.renew(who, machine_id, base_url=base_url(core, request))
+    record = await managed(core, who, machine_id)
+    if record.kind == "group" or record.state == "terminated":
+        raise InvalidRequest("a group, or a machine that was given up, cannot be drained")
+    await core.sessions.choice.drain(machine_id, body.drain)
+    return await get_machine(core, who, machine_id)
 
 
 @machines.delete("/machines/{machine_id}", audit="machine.terminated")
@@ -239,51 +168,37 @@ async def terminate_machine(core: Core, who: Principal, machine_id: str) -> None
 
     Its line is closed, its process, if it is a local one, stopped. Twice is like once.
     """
-    await _managed(core, who, machine_id)
+    record = await managed(core, who, machine_id)
     await core.vms.terminate(who, machine_id)
+    core.news.gone("machine", machine_id, (record.org_id, record.user_id))
 
 
-@machines.post("/machines/{machine_id}/revoke-token", status=204, audit="machine.token_revoked")
-async def revoke_machine_token(core: Core, who: Principal, machine_id: str) -> None:
-    """End what a machine may connect with, and its line. The machine and its sessions stay.
-
-    It comes back with new credentials: `POST /machines/{id}/token` for an execution plane, `POST
-    /users/{id}/devices` with the same `guid` for a device, `POST /users/{id}/yeaft-agents` with its
-    `id` for a Yeaft agent.
-    """
-    await _managed(core, who, machine_id)
-    await core.machine_secrets.revoke(machine_id)
-    await core.vms.revoke_tokens(who, machine_id)
-
-
-async def _managed(core: Core, who: Principal, machine_id: str) -> MachineRecord:
-    record = await core.records.machines.get(who, machine_id)
-    await core.records.users.get_managed(who, record.user_id)
-    return record
-
-
-async def _live(core: Core, records: list[MachineRecord]) -> list[Machine]:
+async def live(core: Core, records: list[MachineRecord]) -> list[Machine]:
+    """The machines of these records as they are now."""
     sessions = await core.records.machines.sessions_of([record.id for record in records])
     found = []
     for record in records:
-        live = core.machines.find(record.id)
+        there = core.machines.find(record.id)
         online = core.machines.is_online(record.id)
         known = msgspec.structs.asdict(record)
-        if live is not None and live.runtimes is not None:
-            known["runtimes"] = live.runtimes
+        if there is not None and there.runtimes is not None:
+            known["runtimes"] = there.runtimes
         # The record follows a moment later, and after a crash says what was true before it.
         if record.state in ("online", "offline"):
             known["state"] = "online" if online else "offline"
-        health = {} if live is None else live.health
-        degradation = health.get("degradation")
+        health = {} if there is None else there.health
+        said = health.get("degradation")
+        degradation = said if isinstance(said, dict) else {}
         found.append(
             Machine(
                 **known,
                 online=online,
                 sessions=sessions.get(record.id, []),
                 health=health,
-                degradation=degradation if isinstance(degradation, dict) else {},
+                degradation=degradation,
                 fence=_fence(health.get("fence")),
+                load=_load(health.get("sessions"), health.get("load")),
+                without_line=_without_line(degradation.get("without_line")),
             )
         )
     return found
@@ -292,4 +207,39 @@ async def _live(core: Core, records: list[MachineRecord]) -> list[Machine]:
 def _fence(said: object) -> Fence | None:
     if not isinstance(said, dict) or not isinstance(text := said.get("words"), str):
         return None
-    return Fence(in_force=said.get("in_force") is True, words=text[:_FENCE_CHARS_MAX])
+    return Fence(in_force=said.get("in_force") is True, words=text[:_WORDS_CHARS_MAX])
+
+
+def _load(sessions: object, load: object) -> Load | None:
+    """Of what a machine says, what makes sense."""
+    counts = sessions if isinstance(sessions, dict) else {}
+    use = load if isinstance(load, dict) else {}
+    if not counts and not use:
+        return None
+    cpu = use.get("cpu")
+    return Load(
+        running=_count(counts.get("running")) or 0,
+        resting=_count(counts.get("resting")) or 0,
+        sessions_max=_count(counts.get("max")),
+        cpu=float(cpu) if isinstance(cpu, int | float) and 0 <= cpu <= _COUNT_MAX else None,
+        cpus=_count(use.get("cpus")),
+        memory_bytes=_count(use.get("memory_bytes")),
+        memory_bytes_max=_count(use.get("memory_bytes_max")),
+    )
+
+
+def _count(said: object) -> int | None:
+    if not isinstance(said, int) or isinstance(said, bool):
+        return None
+    return said if 0 <= said <= _COUNT_MAX else None
+
+
+def _without_line(said: object) -> dict[str, str]:
+    degraded = said.get("degraded") if isinstance(said, dict) else None
+    if not isinstance(degraded, dict):
+        return {}
+    return {
+        str(name)[:_FEATURE_CHARS_MAX]: words[:_WORDS_CHARS_MAX]
+        for name, words in list(degraded.items())[:_FEATURES_MAX]
+        if isinstance(words, str)
+    }

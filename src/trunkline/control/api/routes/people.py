@@ -16,7 +16,7 @@ from trunkline.control.api.framework import Routes, base_url
 from trunkline.control.api.responses import json_response
 from trunkline.control.core import Core
 from trunkline.control.errors import Forbidden
-from trunkline.control.records.credentials import Credential, NewCredential
+from trunkline.control.records.credentials import Credential, CredentialPatch, NewCredential
 from trunkline.control.records.page import Page, Paging
 from trunkline.control.records.people import (
     IssuedToken,
@@ -109,8 +109,8 @@ async def remove_org(core: Core, who: Principal, org_id: str) -> None:
     for machine_id in await core.records.machines.ids_of(org_id=org_id):
         await core.vms.terminate(who, machine_id)
     session_ids = await core.session_records.ids_of(org_id=org_id)
-    await core.records.orgs.remove(who, org_id)
-    await core.sessions.erase(session_ids)
+    async with core.erasing.owner_removed(session_ids):
+        await core.records.orgs.remove(who, org_id)
 
 
 class LoginLink(msgspec.Struct, kw_only=True):
@@ -145,7 +145,8 @@ async def get_user(core: Core, who: Principal, user_id: str) -> User:
 async def change_user(core: Core, who: Principal, user_id: str, body: UserPatch) -> User:
     """Change a user.
 
-    Everyone may change their own name and runtime; roles are changed by those above.
+    Everyone may change their own name, runtime and default machine; roles are changed by those
+    above.
     """
     return await core.records.users.change(who, user_id, body)
 
@@ -197,8 +198,8 @@ async def remove_user(core: Core, who: Principal, user_id: str) -> None:
     for machine_id in await core.records.machines.ids_of(user_id=user_id):
         await core.vms.terminate(who, machine_id)
     session_ids = await core.session_records.ids_of(user_id=user_id)
-    await core.records.users.remove(who, user_id)
-    await core.sessions.erase(session_ids)
+    async with core.erasing.owner_removed(session_ids):
+        await core.records.users.remove(who, user_id)
 
 
 @tokens.post("/users/{user_id}/token", status=201, audit="token.issued")
@@ -240,6 +241,15 @@ async def put_credential(
     """
     user = await core.records.users.get_managed(who, user_id)
     return await core.records.credentials.put(user.id, provider, body)
+
+
+@credentials.patch("/users/{user_id}/credentials/{provider}", audit="credential.changed")
+async def change_credential(
+    core: Core, who: Principal, user_id: str, provider: str, body: CredentialPatch
+) -> Credential:
+    """Choose the model of a provider that the user's sessions use when they name none."""
+    user = await core.records.users.get_managed(who, user_id)
+    return await core.records.credentials.change(user.id, provider, body)
 
 
 @credentials.get("/users/{user_id}/credentials")

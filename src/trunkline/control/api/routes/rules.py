@@ -2,23 +2,49 @@
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
 from trunkline.control.core import Core
 from trunkline.control.records.page import Page, Paging
-from trunkline.control.services.rules import NewRule, Owner, Rule
-from trunkline.permissions.rules import Level
+from trunkline.control.services.rules import NewRule, Owner, Rule, RuleTrial, tried
+from trunkline.permissions import rules as written
+from trunkline.permissions.rules import Effect, Level
 
 rules = Routes("rules")
 
+_CALL_CHARS_MAX = 4_000
+
 
 class RuleQuery(Paging, kw_only=True):
-    level: Level | None = None
+    level: Annotated[Level, Meta(description="Only of this level.")] | None = None
     session_id: (
         Annotated[str, Meta(max_length=100, description="Those that hold in this session.")] | None
     ) = None
+    agent_id: (
+        Annotated[str, Meta(max_length=100, description="Those for this agent alone.")] | None
+    ) = None
+
+
+class TrialQuery(msgspec.Struct, kw_only=True):
+    effect: Annotated[Effect, Meta(description="What it would do.")] = "allow"
+    rule: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=written.RULE_CHARS_MAX,
+            description="As it would be written down.",
+        ),
+    ]
+    call: Annotated[
+        str,
+        Meta(
+            max_length=_CALL_CHARS_MAX,
+            description="A command, a path, an address, or without a pattern a tool's name.",
+        ),
+    ] = ""
 
 
 @rules.post("/rules", status=201, scope="approve", audit="rule.made")
@@ -38,8 +64,18 @@ async def list_rules(core: Core, who: Principal, query: RuleQuery) -> Page[Rule]
     if query.session_id is not None:
         session = await core.sessions.get(who, query.session_id)
         held = await core.services.rules.of_session(session.id)
-        return Page([one for one in held if query.level in (None, one.level)])
-    return await core.services.rules.page_of(who, query, query.level)
+        wanted = [one for one in held if query.level in (None, one.level)]
+        return Page([one for one in wanted if query.agent_id in (None, one.agent_id)])
+    return await core.services.rules.page_of(who, query, query.level, query.agent_id)
+
+
+@rules.get("/rules/trial")
+async def try_rule(who: Principal, query: TrialQuery) -> RuleTrial:
+    """Try a rule that is not made yet: how it is read, and whether it is for a call.
+
+    `INVALID_RULE` says what is wrong with it.
+    """
+    return tried(query.effect, query.rule, query.call)
 
 
 @rules.delete("/rules/{rule_id}", scope="approve", audit="rule.removed")

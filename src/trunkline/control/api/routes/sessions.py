@@ -1,24 +1,30 @@
 """Routes of sessions: make them, talk to them, read what happened, answer what they ask."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 from aiohttp import web
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
-from trunkline.control.api.framework import Routes
+from trunkline.control.api.event_schema import LogEvent
+from trunkline.control.api.framework import Routes, Stream
 from trunkline.control.api.routes.uploads import with_files
 from trunkline.control.core import Core
 from trunkline.control.door.door import TakeBack
 from trunkline.control.errors import InvalidRequest
-from trunkline.control.records.fields import Id, Json, Label
+from trunkline.control.records.fields import Id, Label
 from trunkline.control.records.page import Page, Paging
 from trunkline.control.sessions.approvals import Approval
 from trunkline.control.sessions.configuring import known_choices
-from trunkline.control.sessions.records import LoggedEvent, NewMessage, NewSession, Session
+from trunkline.control.sessions.records import (
+    LoggedEvent,
+    NewMessage,
+    NewSession,
+    Session,
+)
 from trunkline.control.sessions.turns import Turn
 
 sessions = Routes("sessions")
@@ -26,19 +32,6 @@ approvals = Routes("approvals")
 
 TAKE_BACK: web.AppKey[TakeBack] = web.AppKey("take_back")
 """Gives a connection to the edge that serves streams."""
-
-
-class SessionQuery(Paging, kw_only=True):
-    status: Literal["active", "closed"] | None = None
-
-
-class SessionPatch(msgspec.Struct, kw_only=True):
-    """What is left out stays. Null takes the title away."""
-
-    title: Label | UnsetType | None = UNSET
-    machine_id: Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)] | UnsetType = (
-        UNSET
-    )
 
 
 class AcceptedMessage(msgspec.Struct, kw_only=True):
@@ -52,10 +45,24 @@ class CancelRequest(msgspec.Struct, kw_only=True):
 
 
 class EventQuery(msgspec.Struct, kw_only=True):
-    after: Annotated[
-        int, Meta(ge=0, le=limits.JSON_INT_MAX, description="The last id that you have.")
-    ] = 0
-    limit: Annotated[int, Meta(ge=1, le=limits.EVENTS_PAGE_MAX)] = limits.PAGE_MAX
+    after: (
+        Annotated[int, Meta(ge=0, le=limits.JSON_INT_MAX, description="The last id that you have.")]
+        | None
+    ) = None
+    before: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=limits.JSON_INT_MAX,
+                description="The first id that you have: reads backwards, instead of `after`.",
+            ),
+        ]
+        | None
+    ) = None
+    limit: Annotated[
+        int, Meta(ge=1, le=limits.EVENTS_PAGE_MAX, description="How many at most.")
+    ] = limits.PAGE_MAX
 
 
 class StreamQuery(msgspec.Struct, kw_only=True):
@@ -68,14 +75,39 @@ class ReadEvent(msgspec.Struct, frozen=True):
     """An event with its place in the log."""
 
     id: int
-    event: msgspec.Raw
+    event: LogEvent
 
 
 class EventPage(msgspec.Struct, kw_only=True):
-    """Events in order. `next_after` is the next page's `after`; null when there is no more."""
+    """Events in order. `next_after` is the next page's `after`; null when there is no more. Of a
+    page that was read backwards, `next_before` is the `before` of the one that comes before it;
+    null when there is nothing older.
+
+    `first_id`: the oldest event that is kept. `resync`: the `after` that was asked for is no place
+    in this log. What came behind it was cut off, or a backup was restored: read from the beginning.
+    """
 
     items: list[ReadEvent]
     next_after: int | None = None
+    next_before: int | None = None
+    first_id: int = 1
+    resync: bool = False
+
+
+class Nothing(msgspec.Struct):
+    """An object without fields."""
+
+
+class SaidMessage(TypedDict):
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class MachinePresence(TypedDict):
+    """`id`: null where the session's machine is gone."""
+
+    id: str | None
+    online: bool
 
 
 class Snapshot(msgspec.Struct, kw_only=True):
@@ -83,30 +115,25 @@ class Snapshot(msgspec.Struct, kw_only=True):
 
     session: Session
     last_event_id: int
-    messages: list[Json]
+    messages: list[SaidMessage]
     turns: list[Turn]
     events: list[ReadEvent]
     approvals: list[Approval]
-    machine: Json
+    machine: MachinePresence
 
 
 @sessions.post("/sessions", status=201, scope="talk")
 async def create_session(core: Core, who: Principal, body: NewSession = NewSession()) -> Session:
     """Make a session and pin it to a machine.
 
-    Without `machine_id`, one of your machines that is online is picked. With `adopt` it goes on
+    Without `machine_id`, one of your machines that is online is picked: your default, else the one
+    with the fewest sessions; `placement` says which, and why. With `adopt` it goes on
     with a conversation that another program has there, whose history becomes its own; for one that
     a session goes on with already, that session is returned.
     """
     if body.adopt is not None:
         return await core.adopting.adopt(who, body)
     return await core.sessions.create(who, body, is_strict=True)
-
-
-@sessions.get("/sessions")
-async def list_sessions(core: Core, who: Principal, query: SessionQuery) -> Page[Session]:
-    """List sessions, newest first."""
-    return await core.session_records.page(who, query, query.status)
 
 
 @sessions.get("/sessions/{session_id}")
@@ -116,33 +143,6 @@ async def get_session(core: Core, who: Principal, session_id: str) -> Session:
     `resume`: how to go on with it in a terminal on its machine, where its runtime can.
     """
     return await core.sessions.shown(who, session_id)
-
-
-@sessions.patch("/sessions/{session_id}", scope="talk")
-async def change_session(
-    core: Core, who: Principal, session_id: str, body: SessionPatch
-) -> Session:
-    """Give a session a title, or move it to another machine of its user.
-
-    A move ends an open turn with `SESSION_MOVED`. The session goes on from the last state that its
-    machine has saved here.
-    """
-    if body.title is UNSET and body.machine_id is UNSET:
-        raise InvalidRequest("nothing to change")
-    if body.machine_id is not UNSET:
-        await core.sessions.move(who, session_id, body.machine_id)
-    if body.title is not UNSET:
-        await core.sessions.rename(who, session_id, body.title)
-    return await core.sessions.get(who, session_id)
-
-
-@sessions.delete("/sessions/{session_id}", scope="talk")
-async def close_session(core: Core, who: Principal, session_id: str) -> None:
-    """Stop a session on its machine.
-
-    Its log stays readable.
-    """
-    await core.sessions.close(who, session_id)
 
 
 @sessions.post("/sessions/{session_id}/messages", status=202, scope="talk")
@@ -187,12 +187,23 @@ async def configure_session(
 async def list_events(core: Core, who: Principal, session_id: str, query: EventQuery) -> EventPage:
     """Read a session's log as JSON, oldest first.
 
-    Where events are large, a page has fewer than `limit`: `next_after` says whether there are more.
+    What came after an id, or, backwards, the last events before one. Where events are large, a
+    page has fewer than `limit`: `next_after` or `next_before` says whether there are more.
     """
     log = await core.sessions.readable(who, session_id)
-    items = read_events(await core.sessions.events(who, session_id, query.after, query.limit))
+    if query.before is not None:
+        if query.after is not None:
+            raise InvalidRequest("query: after or before, not both")
+        found = await core.sessions.events_before(who, session_id, query.before, query.limit)
+        first = found[0].id if found else log.first_id
+        older = first if first > log.first_id else None
+        return EventPage(items=read_events(found), next_before=older, first_id=log.first_id)
+    after = query.after or 0
+    is_lost = after > 0 and not await core.log.holds(log, after)
+    items = read_events(await core.sessions.events(who, session_id, after, query.limit))
     last = items[-1].id if items else log.last_id
-    return EventPage(items=items, next_after=last if last < log.last_id else None)
+    following = last if last < log.last_id else None
+    return EventPage(items=items, next_after=following, first_id=log.first_id, resync=is_lost)
 
 
 @sessions.get("/sessions/{session_id}/snapshot")
@@ -202,7 +213,11 @@ async def get_snapshot(core: Core, who: Principal, session_id: str) -> Snapshot:
     return Snapshot(**{**state, "events": read_events(state["events"])})
 
 
-@sessions.get("/sessions/{session_id}/stream", media="text/event-stream")
+@sessions.get(
+    "/sessions/{session_id}/stream",
+    media="text/event-stream",
+    stream=Stream("SessionFrame", {"": LogEvent, "resync": Nothing}),
+)
 async def stream_session(
     request: web.Request, session_id: str, query: StreamQuery
 ) -> web.StreamResponse:
@@ -215,8 +230,12 @@ async def stream_session(
 
 
 class ApprovalQuery(Paging, kw_only=True):
-    state: Literal["pending", "confirmed", "denied", "all"] = "pending"
-    session_id: Id | None = None
+    state: Annotated[
+        Literal["pending", "confirmed", "denied", "answered", "all"],
+        Meta(description="Only in this state."),
+    ] = "pending"
+    session_id: Annotated[Id, Meta(description="Only of this session.")] | None = None
+    order: Annotated[Literal["oldest", "newest"], Meta(description="Which come first.")] = "oldest"
 
 
 class ApprovalAnswer(msgspec.Struct, kw_only=True):
@@ -234,7 +253,7 @@ class ApprovalAnswer(msgspec.Struct, kw_only=True):
 
 @approvals.get("/approvals")
 async def list_approvals(core: Core, who: Principal, query: ApprovalQuery) -> Page[Approval]:
-    """List the questions of sessions to people, oldest first; by default those that wait.
+    """List the questions of sessions to people; by default those that wait, oldest first.
 
     A person's in a group is listed once, as the group's; with its own session as `session_id`, as
     that one's.
@@ -247,6 +266,7 @@ async def list_approvals(core: Core, who: Principal, query: ApprovalQuery) -> Pa
         query.cursor,
         session_id=query.session_id,
         members=query.session_id is not None,
+        newest=query.order == "newest",
     )
     items = found[: query.limit]
     return Page(items, items[-1].id if len(found) > query.limit else None)

@@ -84,7 +84,7 @@ class AgentSecret(msgspec.Struct, kw_only=True, rename="camel"):
     agent_secret: str
 
 
-class UploadedFile(msgspec.Struct, kw_only=True, rename="camel"):
+class YeaftFile(msgspec.Struct, kw_only=True, rename="camel"):
     file_id: str
     name: str
     mime_type: str
@@ -95,7 +95,7 @@ class Uploaded(msgspec.Struct, kw_only=True, rename="camel"):
     """`file_ids` in the order in which the files came."""
 
     success: bool = True
-    files: list[UploadedFile]
+    files: list[YeaftFile]
     file_ids: list[str]
 
 
@@ -217,7 +217,7 @@ async def upload_files(core: Core, who: Principal, files: list[Upload]) -> Uploa
     """
     ids = core.uploads.add(who.user_id, files)
     shown = [
-        UploadedFile(file_id=file_id, name=one.name, mime_type=one.mime, size=len(one.content))
+        YeaftFile(file_id=file_id, name=one.name, mime_type=one.mime, size=len(one.content))
         for file_id, one in zip(ids, files, strict=True)
     ]
     return Uploaded(files=shown, file_ids=ids)

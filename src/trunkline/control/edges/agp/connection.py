@@ -13,6 +13,7 @@ import structlog
 from trunkline import limits
 from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.edges.socket import Socket
+from trunkline.control.machines.tap import Tap
 from trunkline.control.machines.traits import KINDS
 from trunkline.wire.agp.codec import Unknown, decode_uplink, encode
 from trunkline.wire.agp.messages import (
@@ -72,6 +73,9 @@ class AgpLine(Socket):
 
     def ended(self) -> None:
         self._host.detach(self)
+
+    def tapped(self) -> Tap | None:
+        return self.device.machine.tap
 
     def take_all(self, texts: list[str]) -> None:
         """The messages that one read of the socket brought. Nearly all are pieces of text, and a

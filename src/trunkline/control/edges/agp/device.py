@@ -109,7 +109,7 @@ class AgpDevice:
 
     def sweep(self) -> None:
         """Once a second."""
-        self.state.tick(self.now(), is_stalled=self._core.log.is_stalled)
+        self.state.tick(self.now(), is_stalled=self._core.log.stalled is not None)
         self._runner.run()
 
     def _do(self, action: Action) -> None:

@@ -182,12 +182,12 @@ class AgpHost:
     def sweep(self) -> None:
         now = self._core.now()
         for line in list(self._lines.values()):
-            if self._core.log.is_stalled:
+            if self._core.log.stalled is not None:
                 line.last_seen = now  # it is we who do not listen
             if now - max(line.last_seen, line.last_told) > limits.AGP_IDLE_S:
                 line.close(CloseCode.IDLE, "nothing was said for too long")
         for newer in list(self._waiting.values()):
-            newer.pause(self._core.log.is_stalled)
+            newer.pause(self._core.log.stalled is not None)
             older = self._lines[newer.device.machine.id]
             if newer.device.handover.is_due(now, older.last_seen):
                 self._hand_over(newer)

@@ -62,7 +62,7 @@ class AgpRecords:
         log = machine.logs.get(session_id)
         if log is None:
             return
-        after = max(0, log.last_id - _LOADED_EVENTS_MAX)
+        after = await self._core.log.place_before(log, _LOADED_EVENTS_MAX)
         if after == 0:
             device.at_work.recall_whole(session_id)
         async for page in self._core.log.pages(log, after, log.last_id):

@@ -15,7 +15,7 @@ from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.myagent.connection import MyAgentConnection
 from trunkline.control.edges.myagent.departures import Departures
 from trunkline.control.edges.myagent.positions import Positions
-from trunkline.control.edges.myagent.translation import Translation
+from trunkline.control.edges.myagent.translation import translation
 from trunkline.control.errors import TrunklineError, Unauthorized
 from trunkline.control.ids import new_id
 from trunkline.control.log.feeds import Feeds
@@ -24,13 +24,11 @@ from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.close_codes import CloseCode
 from trunkline.wire.myagent.codec import timestamp
 from trunkline.wire.myagent.messages import Downlink
-from trunkline.wire.myagent.outward_state import Outward
 
 _log = structlog.get_logger(__name__)
 
 _PURGE_EVERY_SWEEPS = 60
 _BEARER = "bearer."
-_TEXT_CHARS_MAX = 1_000_000  # of a turn's answer, put together from its pieces
 
 
 class MyAgentHost:
@@ -48,7 +46,8 @@ class MyAgentHost:
         """Sessions for which a message is being taken: of two at once, one opens the turn."""
         self.state_key = core.keys.derive("myagent signed state")
         self.feeds = {
-            typed: Feeds(core.log, partial(self._translation, typed)) for typed in (False, True)
+            typed: Feeds(core.log, partial(translation, core, typed=typed))
+            for typed in (False, True)
         }
         """By shape: whether an answer is an object."""
         self._started_ms = core.clock()
@@ -140,17 +139,6 @@ class MyAgentHost:
         for connection in list(self.connections.values()):
             connection.close(CloseCode.GOING_AWAY, "the control plane is going down")
         self.positions.save_soon()
-
-    def _translation(self, typed: bool, session_id: str) -> Translation:
-        state = Outward(
-            session_id,
-            self.core.clock,
-            typed=typed,
-            llm_messages=self.core.settings.send_llm_message,
-            confirm_timeout_s=limits.CONFIRM_TIMEOUT_S,
-            text_chars_max=_TEXT_CHARS_MAX,
-        )
-        return Translation(state)
 
 
 def _offered(head: Head) -> list[str]:

@@ -13,7 +13,7 @@ from trunkline.control.edges.myagent.positions import Positions
 from trunkline.control.edges.myagent.translation import PieceMessage, Translation
 from trunkline.control.edges.socket import Socket
 from trunkline.control.log.feeds import Feeds, Message, Translate
-from trunkline.control.log.log import SessionLog
+from trunkline.control.log.session_log import SessionLog
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.close_codes import CloseCode
 from trunkline.wire.myagent.codec import encode, numbered, timestamp

@@ -10,7 +10,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.edges.myagent.outbound import Outbound
 from trunkline.control.edges.myagent.pages import Place
 from trunkline.control.errors import InvalidRequest, NotFound, TrunklineError
-from trunkline.control.log.log import SessionLog
+from trunkline.control.log.session_log import SessionLog
 from trunkline.control.sessions.records import Session
 from trunkline.control.sessions.turns import messages_of
 from trunkline.wire.myagent import messages as names
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from trunkline.control.edges.myagent.host import MyAgentHost
 
 _log = structlog.get_logger(__name__)
+
+_NOT_KEPT = "Not everything since then is kept: these are the newest messages."
 
 
 class Returns:
@@ -47,7 +49,7 @@ class Returns:
                 log = await self._core.log.open(session_id)
                 place = await self._known_place(session_id, seen)
                 if place is not None:
-                    self._resumed[session_id] = place
+                    place = self._resumed[session_id] = await self._held(log, place)
                     await self._follow(session, log, place)
             except TrunklineError as error:
                 _log.info("a session was not gone on with", session=session_id, reason=str(error))
@@ -82,8 +84,19 @@ class Returns:
 
     async def _place(self, log: SessionLog, seen: Seen) -> Place:
         """Where to go on. Unknown: the oldest event that readers can ask for."""
-        place = None if seen == NOTHING_YET else await self._known_place(log.session_id, seen)
-        return place or Place(max(0, log.last_id - limits.RING_EVENTS))
+        known = None if seen == NOTHING_YET else await self._known_place(log.session_id, seen)
+        if known is None and seen not in (UNSAID, NOTHING_YET):
+            self._out.notice("RESYNC", _NOT_KEPT, names.RECONNECT)
+        return await self._held(log, known)
+
+    async def _held(self, log: SessionLog, place: Place | None) -> Place:
+        """That place, if the log still has what came after it; else the client is told so."""
+        if place is not None:
+            event_id = place.event_id + 1 if place.skipped else place.event_id
+            if await self._core.log.holds(log, event_id):
+                return place
+            self._out.notice("RESYNC", _NOT_KEPT, names.RECONNECT)
+        return Place(await self._core.log.place_before(log, limits.RING_EVENTS))
 
     async def _known_place(self, session_id: str, seen: Seen) -> Place | None:
         """A position that does not count, or is somebody else's, is as good as none."""
@@ -148,7 +161,7 @@ class Returns:
             raise NotFound("session", state["session_id"])
         session = await self._core.sessions.get(self._who, state["session_id"])
         log = await self._core.log.open(session.id)
-        exported = Place(min(state["last_event_id"], log.last_id))
+        exported = await self._held(log, Place(min(state["last_event_id"], log.last_id)))
         is_new = seen in (UNSAID, NOTHING_YET)  # all that it has is the state
         place = exported if is_new else await self._place(log, seen)
         self._out.say(

@@ -2,6 +2,8 @@
 
 import structlog
 
+from trunkline import limits
+from trunkline.control.core import Core
 from trunkline.control.log.feeds import Message
 from trunkline.wire.myagent.messages import Downlink
 from trunkline.wire.myagent.outward import from_events, under_way, unshown
@@ -9,6 +11,8 @@ from trunkline.wire.myagent.outward_state import Outward
 from trunkline.wire.myagent.pieces import Piece
 
 _log = structlog.get_logger(__name__)
+
+_TEXT_CHARS_MAX = 1_000_000  # of a turn's answer, put together from its pieces
 
 
 class PieceMessage(Message, gc=False):
@@ -47,3 +51,16 @@ class Translation:
                 else:
                     messages.append(Message(event_id, one))
         return messages
+
+
+def translation(core: Core, session_id: str, *, typed: bool) -> Translation:
+    """`typed`: the shape in which an answer is an object."""
+    state = Outward(
+        session_id,
+        core.clock,
+        typed=typed,
+        llm_messages=core.settings.send_llm_message,
+        confirm_timeout_s=limits.CONFIRM_TIMEOUT_S,
+        text_chars_max=_TEXT_CHARS_MAX,
+    )
+    return Translation(state)

@@ -16,14 +16,15 @@ from trunkline.control.access.auth import VmClaims
 from trunkline.control.edges.semibot.commands import to_wire
 from trunkline.control.edges.semibot.paced import PacedSocket
 from trunkline.control.log import events
-from trunkline.control.log.log import SessionLog
+from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.tap import Tap
 from trunkline.control.machines.traits import Traits
-from trunkline.wire.commands import Command, Say, Start
+from trunkline.wire.commands import Command
 from trunkline.wire.errors import Malformed
 from trunkline.wire.semibot.close_codes import CloseCode
 from trunkline.wire.semibot.codec import Unknown, decode_uplink
-from trunkline.wire.semibot.connection import Connection
+from trunkline.wire.semibot.connection import NO_CAPABILITIES, Connection
 from trunkline.wire.semibot.deployed import DEPLOYED, DOCUMENTED, MEMORY
 from trunkline.wire.semibot.deployed import FRAME_BYTES_MAX as DEPLOYED_FRAME_BYTES_MAX
 from trunkline.wire.semibot.fitting import frame_of
@@ -58,6 +59,23 @@ _PEACEFUL = (CloseCode.OK, CloseCode.GOING_AWAY)
 class VmLine(PacedSocket):
     """One WebSocket of one execution plane."""
 
+    __slots__ = (
+        "_auth_deadline",
+        "_connection",
+        "_host",
+        "_log",
+        "_logs",
+        "_metrics",
+        "_traits",
+        "capabilities",
+        "claims",
+        "dialect",
+        "has_empty_ticket",
+        "machine",
+        "refusal",
+        "ticket",
+        "user_id",
+    )
     internal_error = CloseCode.INTERNAL_ERROR
 
     def __init__(self, host: "VmHost", user_id: str, ticket: str | None) -> None:
@@ -75,7 +93,7 @@ class VmLine(PacedSocket):
         self.machine: Machine | None = None
         self.claims: VmClaims | None = None
         """What the newest token says that this line was opened with, or given since."""
-        self.capabilities: frozenset[str] = frozenset()
+        self.capabilities = NO_CAPABILITIES
         self.dialect: str | None = None
         """Of its machine's record: `documented`, `deployed`, or not known."""
         self.has_empty_ticket = ticket == ""
@@ -102,6 +120,9 @@ class VmLine(PacedSocket):
             self._dispatch(message, text)
         if self._connection.is_free is not None:
             self.ahead_by(len(text))
+
+    def tapped(self) -> Tap | None:
+        return None if self.machine is None else self.machine.tap
 
     def wait_for_log(self) -> None:
         self._host.catch_up(self)
@@ -331,19 +352,8 @@ class VmLine(PacedSocket):
             # The session may have run elsewhere before: its numbers go on from there.
             log = self._logs.get(command.session_id)
             message.data.acked = (log and log.machine_seq) or 0
-        if not self.tell(message) and self.is_open:
-            self._undeliverable(command)
-
-    def _undeliverable(self, command: Command) -> None:
-        """It fits no frame that the machine takes: whoever waits for it is told."""
-        assert self.machine is not None
-        why = "this is too large for the machine's line"
-        if isinstance(command, Start):
-            self._host.refused_start(self.machine, command.session_id, why)
-        elif isinstance(command, Say):
-            turn, code = command.turn_id, "MESSAGE_TOO_LARGE"
-            with self.machine.input() as core:
-                core.finish(command.session_id, turn, "execution_error", error=why, code=code)
+        if not self.tell(message) and self.is_open and self.machine is not None:
+            self._host.undeliverable(self.machine, command)
 
     def acknowledge(self, acked: dict[str, int]) -> None:
         self.tell(Ack(acked=acked))
@@ -378,6 +388,7 @@ class VmLine(PacedSocket):
     def _stop_deadline(self) -> None:
         if self._auth_deadline is not None:
             self._auth_deadline.cancel()
+            self._auth_deadline = None
 
     @property
     def _machine_id(self) -> str | None:

@@ -20,12 +20,15 @@ from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.semibot.connection import VmLine
 from trunkline.control.edges.semibot.requests import VmRequests
 from trunkline.control.errors import InvalidRequest, Unauthorized
+from trunkline.control.gathering import Gathering
 from trunkline.control.ids import is_id
 from trunkline.control.log import events
-from trunkline.control.log.log import SessionLog
+from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.telling import ENDED
 from trunkline.control.store import schema
+from trunkline.control.store.engine import AnyRow
+from trunkline.wire.commands import Command, Say, Start
 from trunkline.wire.errors import CloseLine
 from trunkline.wire.semibot.close_codes import CloseCode
 from trunkline.wire.semibot.deployed import DEPLOYED, DOCUMENTED, default_model
@@ -62,6 +65,8 @@ class VmHost:
         self.now = core.now
         self.tuning = core.tuning
         self._core = core
+        self._users = Gathering(self._known_users)
+        self._vms = Gathering(self._vms_of)
         core.records.credentials.watch(self._keys_changed)
         core.auth.on_revoke(self._revoked)
 
@@ -131,25 +136,30 @@ class VmHost:
         return await self._active_vm(line, claims)
 
     async def _user_exists(self, user_id: str) -> bool:
-        if not is_id(user_id):
-            return False
+        return is_id(user_id) and await self._users.get(user_id) is not None
+
+    async def _known_users(self, user_ids: list[str]) -> dict[str, str]:
         table = schema.users
-        query = select(table.c.id).where(table.c.id == user_id)
-        return await self._core.store.scalar(query) is not None
+        query = select(table.c.id).where(table.c.id.in_(user_ids))
+        return {one: one for one in await self._core.store.scalars(query)}
 
     async def _active_vm(self, line: VmLine, claims: VmClaims) -> Machine:
-        table = schema.machines
-        query = select(table.c.state, table.c.tokens_from, table.c.dialect).where(
-            table.c.id == claims.vm_id, table.c.user_id == claims.user_id, table.c.kind == "vm"
-        )
-        row = await self._core.store.first(query)
-        if row is None or row.state not in _ACTIVE:
+        row = await self._vms.get(claims.vm_id)
+        if row is None or row.user_id != claims.user_id or row.state not in (*_ACTIVE, "failed"):
             raise CloseLine(CloseCode.NO_ACTIVE_VM, "no active VM for this user")
         if claims.generation != (row.tokens_from or 0):
             _log.warning("line refused", machine=claims.vm_id, reason="the token was revoked")
             raise CloseLine(CloseCode.AUTH_FAILED, "authentication failed")
+        if row.state not in _ACTIVE and not await self._core.vms.readmit(claims.vm_id):
+            raise CloseLine(CloseCode.NO_ACTIVE_VM, "no active VM for this user")
         line.speaks(row.dialect)
         return await self.machines.get(claims.vm_id)
+
+    async def _vms_of(self, vm_ids: list[str]) -> dict[str, AnyRow]:
+        table = schema.machines
+        columns = table.c.id, table.c.user_id, table.c.state, table.c.tokens_from, table.c.dialect
+        query = select(*columns).where(table.c.id.in_(vm_ids), table.c.kind == "vm")
+        return {row.id: row for row in await self._core.store.all(query)}
 
     def recognised(self, machine_id: str, habit: str) -> None:
         self._core.tasks.spawn(self._remember(machine_id, habit), "machine's dialect")
@@ -182,11 +192,15 @@ class VmHost:
         return Init(data=data)
 
     async def _access(self, machine: Machine, token: str) -> InitData:
-        """The models that its user may call: keys, addresses, and what the operator chose."""
+        """The models that its user may call: keys, addresses, and what they or the operator
+        chose."""
         settings = self._core.settings
-        keys = await self._core.records.credentials.reveal(machine.user_id)
+        credentials = self._core.records.credentials
+        keys, chosen = await asyncio.gather(
+            credentials.reveal(machine.user_id), credentials.default_model(machine.user_id)
+        )
         config = {
-            "default_model": settings.default_model,
+            "default_model": chosen or settings.default_model,
             "fallback_model": settings.fallback_model,
             "providers": {one.provider: {"base_url": one.base_url} for one in keys if one.base_url},
         }
@@ -246,11 +260,17 @@ class VmHost:
             await self.log.committed(log)
         line.caught_up()
 
-    def refused_start(self, machine: Machine, session_id: str, why: str) -> None:
-        """As if the machine had said that it cannot start the session."""
-        error = {"error": why, "code": "SESSION_START_FAILED"}
-        line = events.make("execution_error", self._core.clock(), **error)
-        self.machines.watched(machine, machine.logs[session_id], line)
+    def undeliverable(self, machine: Machine, command: Command) -> None:
+        """It fits no frame that the machine takes: whoever waits for it is told."""
+        why, session_id = "this is too large for the machine's line", command.session_id
+        if isinstance(command, Start):  # as if the machine had said that it cannot start it
+            error = {"error": why, "code": "SESSION_START_FAILED"}
+            line = events.make("execution_error", self._core.clock(), **error)
+            self.machines.watched(machine, machine.logs[session_id], line)
+        elif isinstance(command, Say):
+            turn, code = command.turn_id, "MESSAGE_TOO_LARGE"
+            with machine.input() as core:
+                core.finish(session_id, turn, "execution_error", error=why, code=code)
 
     def lost(self, line: VmLine, log: SessionLog, known: int, seq: int) -> None:
         """The machine skipped numbers: what was between is gone, and readers are told."""
@@ -285,7 +305,7 @@ class VmHost:
         for long gets a new token."""
         now = self.now()
         for line in list(self.lines):
-            if self.log.is_stalled:
+            if self.log.stalled is not None:
                 line.last_seen = now  # it is we who do not listen
             if now - line.last_seen > limits.HEARTBEAT_SILENCE_S:
                 line.close(CloseCode.TIMEOUT, "no sign of life")

@@ -10,6 +10,8 @@ class PacedSocket(Socket):
     """Two things keep it from being read: the log is behind with everybody (`pause`), or with what
     came here (`ahead_by`)."""
 
+    __slots__ = ("_ahead", "_ahead_max", "_is_ahead", "_is_stalled")
+
     def __init__(self, *, ahead_max: int, **options: Any) -> None:
         super().__init__(**options)
         self._ahead_max = ahead_max

@@ -4,9 +4,11 @@ A result is stored before it is sent, so that a line that breaks in between, or 
 control plane, does not lose it (docs/protocols/semibot.md#reconnecting).
 """
 
+import asyncio
 import time
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
@@ -15,6 +17,7 @@ from trunkline.control.core import Core
 from trunkline.control.errors import NotFound, TrunklineError
 from trunkline.control.machines.machine import Machine
 from trunkline.control.services.methods import MEMORY_METHODS, Caller
+from trunkline.control.store import causes
 from trunkline.control.tasks import Serial
 from trunkline.wire.semibot.deployed import MEMORY
 from trunkline.wire.semibot.messages import ErrorBody, FireAndForget, Request, Response
@@ -25,8 +28,13 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 _REPORTS_WAITING_MAX = 10_000
+_NOT_RUN: Json = {
+    "status": "failed",
+    "error": {"code": "NOT_WRITABLE", "message": "the control plane cannot look it up now"},
+}
 _NO_SESSION = "no such session on this machine"
 
 
@@ -35,10 +43,11 @@ class VmRequests:
 
     def __init__(self, core: Core) -> None:
         self._services = core.services
-        self._records = core.session_records
+        self._placement = core.placement
         self._metrics = core.metrics
         self._tasks = core.tasks
         self._requests_max = core.tuning.requests_max
+        self._retry_s = core.tuning.retry_s
         self._running: dict[tuple[str, str], VmLine] = {}
         """By machine and request id, with the line that wants the answer now."""
         self._promised: set[tuple[str, str]] = set()
@@ -83,23 +92,39 @@ class VmRequests:
         except Exception:
             # The machine gets its answer all the same; only a `resume` would miss it.
             _log.exception("a result could not be kept", machine=caller.machine_id)
+            entry = entry or _NOT_RUN
         finally:
             line = self._running.pop(key)
             self._count_down(caller.user_id)
         known = request.method if request.method in self.methods else "unknown"
         self._metrics.request_seconds.labels(known).observe(time.perf_counter() - started)
-        line.tell(_response(request.id, entry or {}))
+        line.tell(_response(request.id, entry))
 
     async def _outcome(self, caller: Caller, request: Request, *, is_late: bool) -> Json:
         """What became of it, as `resume_response` says it."""
         try:
             if is_late:
                 await self._check_ran(caller)
-            method, params = request.method, request.params
-            data = await self._services.methods.request(caller, method, params)
+            data = await self._answer(caller, request)
         except TrunklineError as error:
             return {"status": "failed", "error": {"code": error.code, "message": error.message}}
         return {"status": "completed", "data": data}
+
+    async def _answer(self, caller: Caller, request: Request) -> Any:
+        methods = self._services.methods
+        ask = partial(methods.request, caller, request.method, request.params)
+        return await (self._until_written(ask) if request.method in methods.reports else ask())
+
+    async def _until_written(self, take: Callable[[], Awaitable[T]]) -> T:
+        """A report is not refused because the disk is full: it waits, as events do, and those of
+        its machine wait behind it."""
+        while True:
+            try:
+                return await take()
+            except TrunklineError as error:
+                if not causes.is_refusal(error):
+                    raise
+            await asyncio.sleep(self._retry_s)
 
     def _count_down(self, user_id: str) -> None:
         self._per_user[user_id] -= 1
@@ -128,7 +153,17 @@ class VmRequests:
             except NotFound as error:
                 line.complain(error.code, error.message, caller.session_id)
                 return
-        await self._services.methods.notify(caller, message.method, message.params)
+        notify = self._services.methods.notify
+        take = partial(notify, caller, message.method, message.params)
+        if message.method in self._services.methods.reports:
+            await self._until_written(take)
+            return
+        try:
+            await take()
+        except TrunklineError as error:
+            # A snapshot: a newer one follows.
+            fields = {"method": message.method, "machine": caller.machine_id}
+            _log.error("not kept", code=error.code, session=caller.session_id, **fields)
 
     def _queue(self, caller: Caller) -> Serial:
         """Reports of one machine are taken one after the other, in their order."""
@@ -171,7 +206,7 @@ class VmRequests:
 
     async def _check_ran(self, caller: Caller) -> None:
         """Raises unless the session was closed on this machine, or moved away from it."""
-        if not await self._records.gone_from(caller.machine_id, [caller.session_id]):
+        if not await self._placement.left(caller.machine_id, [caller.session_id]):
             raise NotFound("session", caller.session_id)
 
 

@@ -99,7 +99,7 @@ class Agent:
 
     def tick(self) -> None:
         """Once a second, and when the talk asks for it."""
-        is_stalled = self._core.log.is_stalled
+        is_stalled = self._core.log.stalled is not None
         self.talk.tick(self._now(), self._core.clock(), is_stalled=is_stalled)
         self._runner.run()
 

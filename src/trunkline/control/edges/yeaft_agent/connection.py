@@ -13,8 +13,9 @@ import structlog
 from trunkline import limits
 from trunkline.control.edges.socket import Socket
 from trunkline.control.edges.yeaft_agent.agent import Agent
-from trunkline.control.edges.yeaft_agent.outside import Outside, is_answer, may_be_ours
-from trunkline.control.ids import new_id
+from trunkline.control.edges.yeaft_agent.outside import Outside, is_answer
+from trunkline.control.ids import may_be_ours, new_id
+from trunkline.control.machines.tap import Tap
 from trunkline.control.machines.traits import KINDS
 from trunkline.wire.commands import Command
 from trunkline.wire.errors import CloseLine, Malformed
@@ -106,6 +107,9 @@ class YeaftAgentLine(Socket):
             self._early.append(text)
         else:
             raise CloseLine(CloseCode.REFUSED, "too many messages before registration")
+
+    def tapped(self) -> Tap | None:
+        return None if self.agent is None else self.agent.machine.tap
 
     def take_all(self, texts: list[str]) -> None:
         """Nearly all are plain pieces of text, and those go straight to the log."""

@@ -117,7 +117,7 @@ class YeaftAgentHost:
         """Once a second: silent lines, turns that were ended here, questions without an answer."""
         now = self.core.now()
         for line in list(self.lines):
-            if self.core.log.is_stalled:
+            if self.core.log.stalled is not None:
                 line.last_seen = now  # it is we who do not listen
             if now - line.last_seen > _SILENCE_S:
                 line.close(CloseCode.SILENT, "no sign of life")
@@ -164,7 +164,7 @@ class YeaftAgentHost:
         is_cancelling = turn.cancel is not None
         inward = agent.talk.recall(say, is_cancelling=is_cancelling, is_late=is_late)
         log = agent.machine.logs[say.session_id]
-        first = max(0, log.last_id - _RECALLED_EVENTS)
+        first = await self.core.log.place_before(log, _RECALLED_EVENTS)
         async for page in self.core.log.pages(log, first, log.last_id):
             for _, line in page:
                 event = events.read(line)

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from trunkline import limits
 from trunkline.control.core import Core
-from trunkline.control.ids import is_id
+from trunkline.control.ids import may_be_ours
 from trunkline.control.machines.machine import Machine
 from trunkline.control.store import schema
 from trunkline.wire.errors import Malformed
@@ -22,11 +22,6 @@ from trunkline.wire.yeaft.agent_talk import PROTOCOL
 
 _LIST, _VOUCHED = "session_list_updated", "projectsAuthoritative"
 _MARKED = re.compile(r'"(requestId|_requestClientId)"')
-
-
-def may_be_ours(name: str) -> bool:
-    """Whether it has the form of our ids, which are UUIDs of version 7."""
-    return is_id(name) and name[14] == "7"
 
 
 class Outside:

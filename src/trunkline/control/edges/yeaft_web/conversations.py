@@ -5,12 +5,13 @@ from functools import partial
 from typing import Any
 
 from trunkline import limits
+from trunkline.control.backup.restored import RESTORE_GAP
 from trunkline.control.edges.yeaft_web import foreign
 from trunkline.control.edges.yeaft_web.lists import chosen_in
 from trunkline.control.edges.yeaft_web.visit import WIRE, Visit, pass_on
 from trunkline.control.errors import InvalidRequest, NotFound
 from trunkline.control.ids import is_id
-from trunkline.control.log.log import SessionLog
+from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.control.sessions.records import NewSession, Session
 from trunkline.wire.yeaft.catalog import key_of
@@ -39,7 +40,10 @@ async def create(visit: Visit, request: Request) -> None:
     """Pins a new conversation to the agent that it names, or to one that is online."""
     agent_id = request.get("agentId") or visit.agent_id
     chosen = visit.own_fields(request, "title")
-    machine = _with_provider(visit, chosen) if agent_id is None else await visit.machine(agent_id)
+    if agent_id is None:
+        machine = await _with_provider(visit, chosen)
+    else:
+        machine = await visit.machine(agent_id)
     session = await _create(visit, request, machine, chosen)
     await _opened(visit, request, session)
 
@@ -82,10 +86,12 @@ def _choice(machine: Machine, chosen: Json) -> Choice | None:
     return choice_of(chosen.get("provider"), told.get("runtimes"), told.get("runtime_details"))
 
 
-def _with_provider(visit: Visit, chosen: Json) -> Machine | None:
-    """Where no agent is named: the newest of this person's machines that runs what was chosen."""
+async def _with_provider(visit: Visit, chosen: Json) -> Machine | None:
+    """Where no agent is named: of this person's machines that run what was chosen, their default,
+    else the newest."""
+    default = await visit.core.sessions.choice.default_of(visit.who.user_id)
     online = [one for one in visit.core.machines.online() if one.user_id == visit.who.user_id]
-    online.sort(key=lambda one: one.id, reverse=True)
+    online.sort(key=lambda one: (not one.is_draining, one.id == default, one.id), reverse=True)
     return next((one for one in online if _choice(one, chosen) is not None), None)
 
 
@@ -161,7 +167,7 @@ async def _go_on(visit: Visit, request: Request, session: Session) -> None:
     machine = await visit.machine_of(session)
     position = request.position("lastEventId")
     more: Json = {"isProcessing": await visit.is_busy(session)}
-    if position is not None and position <= log.last_id:
+    if position is not None and await visit.core.log.holds(log, position):
         visit.reader.wants_positions = True
         visit.send(_ready(visit, session, machine, lastEventId=position, **more))
     else:
@@ -212,7 +218,7 @@ async def _history(
     before_row: float | None = None,
 ) -> History:
     """The messages of the newest events up to `last`; between those rows, if they are given."""
-    after = max(0, last - _HISTORY_EVENTS)
+    after = await visit.core.log.place_before(log, _HISTORY_EVENTS, last)
     if after_row is not None:
         after = max(after, int(after_row) - 1)  # that row's event may have more of them
     history = History(
@@ -222,7 +228,7 @@ async def _history(
         after=after_row,
         before=before_row,
     )
-    history.is_cut = after > 0
+    history.is_cut = after >= log.first_id
     async for page in visit.core.log.entries(log.session_id, after, _NO_NOTES):
         for one in page:
             if one.event_id <= last:
@@ -270,7 +276,10 @@ async def sync_messages(visit: Visit, request: Request) -> None:
     last = log.last_id if not before else min(math.ceil(before) - 1, log.last_id)
     if after is not None:
         after = after if after < log.last_id + 1 else log.last_id
-        after = max(after, last - _HISTORY_EVENTS)
+        # Of what is no longer kept, or never was, nothing follows: it is shown the newest.
+        after = after if await visit.core.log.holds(log, int(after)) else None
+    if after is not None:
+        after = max(after, await visit.core.log.place_before(log, _HISTORY_EVENTS, last))
     machine = await visit.machine_of(session)
     history = await _history(visit, log, machine, last, after, before or None)
     if request.fields.get("turns") is not None:
@@ -284,7 +293,7 @@ async def sync_messages(visit: Visit, request: Request) -> None:
         catalogKey=key_of(session.id),
         messages=history.rows(),
         hasMore=history.is_cut,
-        total=log.last_id,
+        total=(log.last_id - log.first_id + 1) % RESTORE_GAP,  # a restore leaves so many ids out
         lastEventId=last,
         mode="delta" if after is not None else "older" if before else "recent",
         afterMessageId=after,
@@ -318,7 +327,6 @@ async def update_settings(visit: Visit, request: Request) -> None:
     title = _title(request)
     if "title" in request.fields:
         await visit.core.sessions.rename(visit.who, session.id, title)
-        visit.catalog_changed()
     if request.rest("title"):
         await pass_on(visit, request)
 

@@ -4,23 +4,17 @@ import asyncio
 from functools import partial
 from typing import Any
 
-import structlog
-
 from trunkline import limits
 from trunkline.control.core import Core
 from trunkline.control.door.head import YEAFT_WEB, Head, secret_of
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.yeaft_web.connection import YeaftWeb
+from trunkline.control.edges.yeaft_web.translation import translation
 from trunkline.control.edges.yeaft_web.visit import WIRE
-from trunkline.control.log.feeds import Feeds, Message, Translate
+from trunkline.control.log.feeds import Feeds, Translate
 from trunkline.control.machines.machine import Machine
-from trunkline.wire.yeaft import plain
 from trunkline.wire.yeaft.catalog import group_chats_in
 from trunkline.wire.yeaft.close_codes import CloseCode
-from trunkline.wire.yeaft.outward import from_events
-from trunkline.wire.yeaft.outward_state import Outward
-
-_log = structlog.get_logger(__name__)
 
 _GROUP_CHATS_CHARS_MAX = 256 * 1024  # of one agent's list
 _GROUP_CHATS_AGENTS_MAX = 1_000
@@ -47,6 +41,7 @@ class YeaftWebHost:
         self._online: set[str] = set()
         core.auth.on_revoke(self._revoked)
         core.machines.watch(self._machine_changed)
+        core.titles.changed.watch(lambda one: self.catalog_changed(one.user_id))
         self._group_chats: dict[str, list[Json]] = {}
         """Those that agents run themselves, as each has listed them last."""
         core.relay.watch(WIRE, self._overheard)
@@ -102,35 +97,7 @@ class YeaftWebHost:
 
     def _translate(self, deployed: bool, session_id: str) -> Translate:
         agent_id, kind = self._pins.get(session_id, (None, ""))
-        state = Outward(
-            session_id,
-            agent_id=agent_id,
-            is_group=kind == "group",
-            deployed=deployed,
-            relays=kind == WIRE,
-        )
-
-        def translate(first_id: int, lines: list[str]) -> list[Message]:
-            messages: list[Message] = []
-            at = 0
-            while at < len(lines):
-                bodies = plain.from_lines(state, lines, at)
-                messages += map(Message, range(first_id + at, first_id + len(lines)), bodies)
-                at += len(bodies)
-                if at < len(lines):
-                    messages += other(first_id + at, lines[at])
-                    at += 1
-            return messages
-
-        def other(event_id: int, line: str) -> list[Message]:
-            try:
-                outs = from_events(state, event_id, line)
-            except Exception:
-                _log.exception("an event could not be translated", session=session_id)
-                return []
-            return [Message(event_id, out.body, out.said) for out in outs]
-
-        return translate
+        return translation(session_id, agent_id, kind, deployed=deployed)
 
     def _machine_changed(self, machine: Machine) -> None:
         online = machine.line is not None

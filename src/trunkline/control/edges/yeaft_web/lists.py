@@ -123,10 +123,8 @@ async def list_conversations(visit: Visit, request: Request) -> None:
 
 async def _conversations(visit: Visit, agent_id: str | None) -> list[Json]:
     """Those that people talk in: a person's part in a group is shown in the group's own."""
-    page = await visit.core.session_records.page(
-        visit.who, _ALL, "active", machine_id=agent_id, members=False
-    )
-    return [conversation(visit, one) for one in page.items]
+    found = await visit.core.session_list.made(visit.who, status="active", machine_id=agent_id)
+    return [conversation(visit, one) for one in found]
 
 
 def conversation(visit: Visit, session: Session) -> Json:
@@ -221,11 +219,9 @@ async def _recorded(visit: Visit, request: Request) -> list[Session] | None:
         return None
     wanted = _asked_for(request)
     machine_id = None if machine is None else machine.id
-    records = visit.core.session_records
-    page = await records.page(visit.who, _ALL, machine_id=machine_id, members=False)
     return [
         one
-        for one in page.items
+        for one in await visit.core.session_list.made(visit.who, machine_id=machine_id)
         if all(value is None or chosen_in(one).get(name) == value for name, value in wanted.items())
     ]
 

@@ -7,7 +7,7 @@ the client's.
 from trunkline import limits
 from trunkline.control.edges.following import Connection, Following
 from trunkline.control.log.feeds import Feeds, Message
-from trunkline.control.log.log import SessionLog
+from trunkline.control.log.session_log import SessionLog
 from trunkline.wire.yeaft.outward_frames import envelope
 
 

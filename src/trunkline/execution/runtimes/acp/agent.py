@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from trunkline import __version__, limits
+from trunkline import __version__, extras, limits
 from trunkline.execution.errors import TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.acp.client import CAPABILITIES, Client
@@ -57,7 +57,8 @@ class Agent:
         except BaseException as error:
             process.kill()
             if isinstance(error, ImportError):
-                why = "ACP needs the package `agent-client-protocol`: install trunkline[runtimes]"
+                fix = extras.fix("runtimes")
+                why = f"ACP needs the package agent-client-protocol, which is not installed: {fix}"
                 raise TurnError("RUNTIME_UNAVAILABLE", why) from error
             raise
         agent = cls(launch, process, peer, client)

@@ -248,6 +248,8 @@ class Connection:
             if not future.done():
                 future.set_exception(gone)
         self._tasks[2].cancel()
+        # Who still holds its pipes, or an end of theirs that is not read yet, keeps them open.
+        self._process._transport.close()  # type: ignore[attr-defined]
         self.ended.set_result(gone)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import structlog
 
+from trunkline import extras
 from trunkline.execution.errors import StartFailed
 from trunkline.execution.process.child import Exit
 from trunkline.execution.process.family import kill_group
@@ -23,8 +24,9 @@ def command(node: str | None) -> tuple[str, ...]:
     """How a bridge is started. Raises StartFailed where a part of it is missing."""
     main = next((place for place in _PLACES if place.is_file()), None)
     if node is None or main is None:
-        what = "Node.js" if node is None else "OpenClaw's bridge"
-        why = f"{what} is missing on this machine. Install trunkline[runtimes], or run: make bridge"
+        why = "OpenClaw's bridge is not built on this machine: make bridge"
+        if node is None:
+            why = f"Node.js is not installed on this machine: {extras.fix('runtimes')}"
         raise StartFailed(why, code="RUNTIME_UNAVAILABLE")
     return (node, str(main))
 

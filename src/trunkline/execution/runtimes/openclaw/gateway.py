@@ -6,6 +6,7 @@ Bridges ask for it before each turn. What one run of it is: `gateway_process`; w
 """
 
 import asyncio
+import itertools
 import secrets
 import shutil
 import time
@@ -29,7 +30,7 @@ from trunkline.execution.runtimes.openclaw.gateway_process import (
     free_port,
 )
 from trunkline.execution.runtimes.openclaw.keys import KeysFile, remove_left
-from trunkline.execution.runtimes.openclaw.link import Link, LinkLost, Refused
+from trunkline.execution.runtimes.openclaw.link import Link, LinkLost, Refused, is_busy
 from trunkline.execution.runtimes.openclaw.state import tidy
 from trunkline.private_files import make_folder, write_private
 
@@ -39,6 +40,10 @@ GATEWAY_DELAYS_S = (0.0, 1.0, 2.0, 5.0, 15.0, 60.0)  # before each new start aft
 GATEWAY_STEADY_S = 60.0  # one that ran for so long had no fault from its start
 GATEWAY_IDLE_S = 600.0  # no session has a process: its gigabyte is given back
 GATEWAY_CHANGES_PER_MINUTE = 25  # of its settings; it takes 30 itself
+GATEWAY_START_TRIES_MAX = 4
+GATEWAY_BUSY_TRIES_MAX = 20  # of a request; it waits for seconds before it refuses one
+GATEWAY_BUSY_DELAY_S = 0.25  # and twice as long each time: asking on and on keeps it busy
+GATEWAY_BUSY_DELAY_S_MAX = 5.0
 _END_KNOWN_S = 5.0
 _ENDS_KEPT = 20
 
@@ -157,8 +162,15 @@ class Gateway:
     async def _prepare(self, agent: config.Agent, before: config.Agent | None) -> Json:
         try:
             async with self._lock:
-                await self._up()
-                await self._apply(agent)
+                try:
+                    await self._up()
+                    await self._apply(agent)
+                except LinkLost:
+                    # It died as it was asked, and no turn was lost with it: the next run is asked.
+                    if self._process is not None:
+                        await asyncio.wait((self._process.ended,), timeout=_END_KNOWN_S)
+                    await self._up()
+                    await self._apply(agent)
                 assert self._process is not None
                 return {
                     "url": f"ws://127.0.0.1:{self._process.port}",
@@ -181,7 +193,8 @@ class Gateway:
         new bridge's turn comes after this."""
         async with self._lock:
             with suppress(LinkLost, Refused, TimeoutError, OSError):
-                await self._link.request("chat.abort", {"sessionKey": config.session_key(agent.id)})
+                whose = {"sessionKey": config.session_key(agent.id)}
+                await self._patiently(lambda: self._link.request("chat.abort", whose))
 
     def _rest_later(self) -> None:
         if not self._agents and self._process is not None and self._idle is None:
@@ -206,10 +219,20 @@ class Gateway:
 
     async def _up(self) -> None:
         """Starts it where it does not run. With the lock held. Raises RequestFailed."""
-        if self._process is not None and self._process.is_up:
-            if not self._link.is_open:
-                await self._connect(self._process.port)
-            return
+        for tries in itertools.count(1):
+            if self._process is not None and self._process.is_up:
+                if not self._link.is_open:
+                    await self._connect(self._process.port)
+                return
+            try:
+                await self._start()
+                return
+            except RequestFailed as error:
+                # The run before it, ended with its daemon, may not be gone yet.
+                if not is_busy(error.message) or tries == GATEWAY_START_TRIES_MAX:
+                    raise
+
+    async def _start(self) -> None:
         await self._clear()
         if self._is_closed:
             raise RequestFailed("SESSION_STOPPED", "the machine is being stopped")
@@ -244,9 +267,12 @@ class Gateway:
         self._tell("OpenClaw's gateway is ready.")
 
     async def _connect(self, port: int) -> None:
-        await self._link.close()
-        self._link = Link()
-        await self._link.open(f"ws://127.0.0.1:{port}", self._token)
+        async def connect() -> None:
+            await self._link.close()
+            self._link = Link()
+            await self._link.open(f"ws://127.0.0.1:{port}", self._token)
+
+        await self._patiently(connect)
 
     async def _watch(self, process: GatewayProcess) -> None:
         checking = asyncio.create_task(process.check())
@@ -289,13 +315,28 @@ class Gateway:
         await self._pace()
         with self._keys_file.shown(self._keys, _providers(roster)):
             if wanted != self._applied[0]:
-                current = await self._link.request("config.get", {})
-                raw = msgspec.json.encode(wanted).decode()
-                change: Json = {"raw": raw, "baseHash": current.get("hash")}
-                await self._link.request("config.apply", change)
+                await self._patiently(lambda: self._tell_config(wanted))
             if keys != self._applied[1]:
-                await self._link.request("secrets.reload", {})
+                await self._patiently(lambda: self._link.request("secrets.reload", {}))
         self._roster, self._applied = roster, (wanted, keys)
+
+    async def _tell_config(self, wanted: Json) -> None:
+        current = await self._link.request("config.get", {})
+        raw = msgspec.json.encode(wanted).decode()
+        await self._link.request("config.apply", {"raw": raw, "baseHash": current.get("hash")})
+
+    async def _patiently(self, work: Callable[[], Awaitable[object]]) -> None:
+        """Work that can be done twice, until the gateway is not too busy for it."""
+        for tries in itertools.count(1):
+            try:
+                await work()
+                return
+            except Refused as error:
+                if not is_busy(error.message) or tries == GATEWAY_BUSY_TRIES_MAX:
+                    raise
+                _log.info("openclaw's gateway is busy and is asked again", problem=error.message)
+            delay_s = GATEWAY_BUSY_DELAY_S * 2 ** (tries - 1)
+            await self._sleep(min(delay_s, GATEWAY_BUSY_DELAY_S_MAX))
 
     async def _pace(self) -> None:
         """It takes so many changes a minute; sessions that wait meanwhile share the next one."""

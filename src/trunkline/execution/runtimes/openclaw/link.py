@@ -5,6 +5,7 @@ A request and its answer; events are let go. The sessions' bridges have connecti
 
 import asyncio
 import itertools
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -15,6 +16,11 @@ from trunkline.execution.json_object import Json
 
 _PROTOCOL = 4
 _FRAME_BYTES_MAX = 32 * 1024 * 1024
+_BUSY = re.compile(
+    r"another OpenClaw process owns state-"
+    r"|prepared (model runtime|plugin) .*(superseded|retired)|runtime config .*superseded",
+    re.IGNORECASE,
+)
 REQUEST_S = 60.0  # a change of settings, on a busy machine
 
 
@@ -29,6 +35,12 @@ class Refused(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+def is_busy(words: str) -> bool:
+    """Whether nothing is wrong with what was asked: somebody had its state for some seconds, on a
+    busy machine mostly another thread of its own, or it was told other settings meanwhile."""
+    return _BUSY.search(words) is not None
 
 
 class Link:

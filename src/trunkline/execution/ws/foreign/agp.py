@@ -79,6 +79,10 @@ class AgpClient(ForeignClient):
         self._end_left()
         return await super().connect()
 
+    def settle(self) -> None:
+        super().settle()
+        self._answers.settle()
+
     async def close(self) -> None:
         await super().close()
         self._answers.close()

@@ -4,6 +4,8 @@ In memory and in a file, so that a restart changes nothing. Bounded: the oldest 
 Open prompts stay until they are answered; how many there may be is their queue's to say.
 """
 
+from collections.abc import Iterable
+
 import msgspec
 
 from trunkline import limits
@@ -44,6 +46,7 @@ class Answers:
         bytes_max: int = WIRE_ANSWERS_BYTES_MAX,
     ) -> None:
         self._journal = journal
+        journal.whole = self._lines
         self._count_max = count_max
         self._bytes_max = bytes_max
         self._open: dict[Key, Open] = {}
@@ -64,17 +67,24 @@ class Answers:
         return self._answers.get((session_id, prompt_id))
 
     def begin(self, prompt: Open) -> None:
+        self._journal.catch_up()
         self._open[prompt.session_id, prompt.prompt_id] = prompt
         self._journal.append(_encode(prompt))
 
     def keep(self, session_id: str, prompt_id: str, answer: bytes) -> None:
+        self._journal.catch_up()
         self._journal.append(_encode(_Line(session_id, prompt_id, answer=msgspec.Raw(answer))))
         self._remember((session_id, prompt_id), answer)
         size = self._journal.bytes
         if size > limits.OUTBOX_COMPACT_BYTES and size > 2 * self._tidy_bytes:
             self._rewrite()
 
+    def settle(self) -> None:
+        """Writes down what a full disk has kept out."""
+        self._journal.settle()
+
     def close(self) -> None:
+        self.settle()
         self._journal.close()
 
     def _remember(self, key: Key, answer: bytes) -> None:
@@ -89,11 +99,13 @@ class Answers:
         self._bytes -= len(self._answers.pop(key, b""))
 
     def _rewrite(self) -> None:
-        answered = [
-            _Line(*key, answer=msgspec.Raw(answer)) for key, answer in self._answers.items()
-        ]
-        self._journal.rewrite(map(_encode, [*answered, *self._open.values()]))
+        self._journal.rewrite(self._lines())
         self._tidy_bytes = self._journal.bytes
+
+    def _lines(self) -> Iterable[bytes]:
+        for key, answer in self._answers.items():
+            yield _encode(_Line(*key, answer=msgspec.Raw(answer)))
+        yield from map(_encode, self._open.values())
 
     def _load(self) -> None:
         for line, _ in self._journal.entries(_decode):

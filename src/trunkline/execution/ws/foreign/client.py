@@ -101,6 +101,9 @@ class ForeignClient(Wire, ABC):
         self._running = asyncio.create_task(self._keep(), name="foreign line")
         return init
 
+    def settle(self) -> None:
+        self._unconfirmed.settle()
+
     async def close(self) -> None:
         self._coalescer.spill()
         await self._courier.flush()

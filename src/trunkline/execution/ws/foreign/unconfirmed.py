@@ -82,6 +82,7 @@ class Unconfirmed:
     def add(self, body: bytes, *, is_kept: bool, ends: str = "") -> None:
         seq = self._queue.last + 1
         message = UnconfirmedMessage(seq=seq, body=msgspec.Raw(body), is_kept=is_kept, ends=ends)
+        self._journal.catch_up()
         self._journal.append(_encode(message))
         self._put(message)
         if self._is_over(1.0):
@@ -107,8 +108,12 @@ class Unconfirmed:
         if self.is_empty:
             self._journal.clear()
         else:
-            self._journal.append(_encode(UnconfirmedMessage(seq=seq)))
+            self._journal.mark(_encode(UnconfirmedMessage(seq=seq)))
             self._queue.tidy()
+
+    def settle(self) -> None:
+        """Writes down what a full disk has kept out."""
+        self._journal.settle()
 
     def close(self) -> None:
         self._queue.close()

@@ -1,0 +1,1 @@
+"""The page under load, in a real Chromium."""

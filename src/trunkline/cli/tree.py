@@ -1,0 +1,138 @@
+"""The commands of `trunkline`, each with the module that has it and its line in the help.
+
+A module is loaded when its command is called, so that the help is there at once. The lines are
+those of the modules themselves, which a test compares.
+"""
+
+import importlib
+from collections.abc import Iterator, MutableMapping
+from typing import Any, NamedTuple
+
+import typer
+import typer.main
+from typer.core import TyperGroup
+
+from trunkline.cli.runtimes_here import fill
+from trunkline.cli.values import every, lighten
+
+
+class Place(NamedTuple):
+    """Where a command is. `group`: the name of a whole group of commands in that module; without
+    one, the module's `add_to` adds the command."""
+
+    module: str
+    group: str
+    line: str
+
+
+COMMANDS = {
+    "up": Place(
+        "serve",
+        "",
+        "Start everything on this machine, print a login link and open it in the browser.",
+    ),
+    "control": Place("serve", "", "Start the control plane as a service."),
+    "node": Place(
+        "node", "", "Run the execution plane's daemon on this machine, until SIGTERM or Ctrl-C."
+    ),
+    "chat": Place(
+        "chat.command",
+        "",
+        "Talk to a session: streams the answer, shows tools, asks for approvals.",
+    ),
+    "usage": Place(
+        "audit", "", "Sum up what models were used, and what that cost as far as prices are known."
+    ),
+    "doctor": Place(
+        "doctor", "", "Check this machine, and the server that runs on it, if one does."
+    ),
+    "backup": Place("backup", "", "Save the whole system into one file, while it runs or not."),
+    "restore": Place("backup", "", "Make a system of a backup, in an empty data folder."),
+    "agent": Place("agents", "agents", "Agents."),
+    "audit": Place("audit", "app", "The audit log."),
+    "machine": Place("machines", "app", "Machines that run agents."),
+    "mcp": Place("resources", "mcp", "MCP servers."),
+    "memory": Place("resources", "memories", "Long-term memories."),
+    "org": Place("people", "orgs", "Organisations."),
+    "rule": Place("rules", "app", "What agents may do: allow, ask or deny."),
+    "session": Place("sessions", "app", "Sessions."),
+    "skill": Place("resources", "skills", "Skills of the organisation."),
+    "token": Place("people", "tokens", "Bearer tokens."),
+    "user": Place("people", "users", "People."),
+    "person": Place("agents", "persons", "Persons, who answer in groups."),
+    "group": Place("agents", "groups", "Groups of persons."),
+}
+
+
+class _Loading(MutableMapping[str, Any]):
+    """Commands by name, each made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = _load(name, COMMANDS[name])
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __contains__(self, name: object) -> bool:
+        return name in COMMANDS
+
+
+def _load(name: str, place: Place) -> Any:
+    module = importlib.import_module(f"trunkline.cli.{place.module}")
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.callback()(lambda: None)  # with one, it is a group also of a single command
+    if place.group:
+        app.add_typer(getattr(module, place.group))
+    else:
+        module.add_to(app)
+    made: Any = typer.main.get_command(app)
+    found = made.commands[name]
+    for one in every(found):
+        params = one.get_params(typer.Context(one))  # with that of --help
+        lighten(params)
+        fill(params)
+    return found
+
+
+class LazyGroup(TyperGroup):
+    """The root: knows the names and the lines of its commands without their modules."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = _Loading()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        lighten(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, place.line) for name, place in COMMANDS.items()])
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        from typer._click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=place.line)
+            for name, place in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        options = super(TyperGroup, self).shell_complete(ctx, incomplete)
+        return [*found, *options]

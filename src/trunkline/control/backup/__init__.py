@@ -1,0 +1,1 @@
+"""Backups of a running system: one archive, made, checked and put back."""

@@ -1,0 +1,1 @@
+"""How long and how much of each session's log is kept, and who cuts off the rest."""

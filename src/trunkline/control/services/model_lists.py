@@ -1,0 +1,212 @@
+"""Which models a server has, asked with a key before that key is kept.
+
+The control plane asks, not the machine that will: what one can reach, the other may not. Everybody
+may try public addresses; addresses of this host and its network only administrators, who can run
+programs here anyway. Keys go to the address that they were given for, and into no log or message.
+"""
+
+import asyncio
+from collections import Counter
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import httpx2
+import msgspec
+
+from trunkline import limits
+from trunkline.control.errors import InvalidRequest, LimitReached
+from trunkline.control.records.credentials import Revealed
+from trunkline.control.services.guarded_http import (
+    AddressGuard,
+    AddressRefused,
+    GuardedTransport,
+    Resolve,
+    resolve,
+)
+
+Problem = Literal[
+    "KEY_REFUSED", "UNREACHABLE", "ADDRESS_REFUSED", "NOT_A_MODEL_SERVER", "SERVER_FAILED"
+]
+
+ASKING_S = 10.0  # for everything together
+PER_USER_MAX = 4  # under way
+MODELS_MAX = 2_000
+_NAME_CHARS_MAX = 200
+_SAID_CHARS = 200
+_ANSWER_BYTES_MAX = 8 * limits.MIB  # lists of gateways are long
+_USUAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
+_OTHER_SERVICES = ("tavily", "brave", "searxng")
+# Of this host, of networks of one's own, and of what lies over them. Link-local addresses and those
+# of fd00::/8 are left out: there clouds have keys of their hosts.
+_OWN_NETWORKS = "127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,::1/128"
+
+
+class ModelList(msgspec.Struct, kw_only=True):
+    """What came of a test. `base_url`: the address that works, which may have a `/v1` that was left
+    out; null for the provider's own. `error`: in words; `code`: one of five kinds."""
+
+    ok: bool
+    models: list[str]
+    base_url: str | None
+    code: Problem | None
+    error: str | None
+
+
+class _Failed(Exception):
+    def __init__(self, code: Problem, message: str) -> None:
+        super().__init__(message)
+        self.code: Problem = code
+        self.message = message
+
+
+class _Absent(_Failed):
+    """There is something, but no list of models at this address."""
+
+
+class ModelLists:
+    """Asks servers for their models."""
+
+    def __init__(self, allowed_hosts: str, resolver: Resolve = resolve) -> None:
+        """`allowed_hosts`: those that everybody may name, though they are not public."""
+        self._allowed = allowed_hosts
+        self._resolver = resolver
+        self._under_way: Counter[str] = Counter()
+
+    async def ask(
+        self,
+        user_id: str,
+        provider: str,
+        known: Revealed | None,
+        *,
+        api_key: str | None,
+        base_url: str | None,
+        is_admin: bool,
+    ) -> ModelList:
+        """`known`: the key that there is already. It is used where no other is given, and only at
+        the address that it is kept with."""
+        if provider in _OTHER_SERVICES:
+            raise InvalidRequest(f"{provider} searches the web: it has no models to list")
+        kept = known.base_url if known is not None else None
+        address = base_url or kept or _USUAL.get(provider)
+        if address is None:
+            usual = ", ".join(_USUAL)
+            raise InvalidRequest(
+                f"{provider} is no provider that we know ({usual}): it needs a base_url"
+            )
+        key = api_key or ""
+        if not key and known is not None and base_url in (None, kept):
+            key = known.api_key
+        if not _is_address(address):
+            return _failed("UNREACHABLE", "this is no address of a server")
+        if not (key.isascii() and key.isprintable()):
+            return _failed("KEY_REFUSED", "the key has characters that no key has")
+        if self._under_way[user_id] >= PER_USER_MAX:
+            raise LimitReached("too many tests are under way; wait for one to end")
+        self._under_way[user_id] += 1
+        try:
+            async with asyncio.timeout(ASKING_S):
+                found, at = await self._asked(provider, address.rstrip("/"), key, is_admin)
+        except TimeoutError:
+            return _failed("UNREACHABLE", f"{_host(address)} did not answer in time")
+        except _Failed as failed:
+            return _failed(failed.code, failed.message)
+        finally:
+            self._under_way[user_id] -= 1
+            self._under_way += Counter()  # drops those at zero
+        shown = None if at == _USUAL.get(provider) else at
+        return ModelList(ok=True, models=found, base_url=shown, code=None, error=None)
+
+    async def _asked(
+        self, provider: str, address: str, key: str, is_admin: bool
+    ) -> tuple[list[str], str]:
+        allowed = f"{self._allowed},{_OWN_NETWORKS}" if is_admin else self._allowed
+        guard = AddressGuard(allowed.strip(","))
+        transport = GuardedTransport(guard, _ANSWER_BYTES_MAX, self._resolver)
+        async with httpx2.AsyncClient(
+            transport=transport, timeout=ASKING_S, trust_env=False
+        ) as http:
+            if provider == "anthropic":
+                root = address.removesuffix("/v1")
+                headers = {"anthropic-version": "2023-06-01"} | ({"x-api-key": key} if key else {})
+                return await _list(http, f"{root}/v1/models?limit=1000", headers), root
+            headers = {"authorization": f"Bearer {key}"} if key else {}
+            try:
+                return await _list(http, f"{address}/models", headers), address
+            except _Absent:
+                if address.endswith("/v1"):
+                    raise
+                # What most servers want, and most people leave out.
+                return await _list(http, f"{address}/v1/models", headers), f"{address}/v1"
+
+
+async def _list(http: httpx2.AsyncClient, url: str, headers: dict[str, str]) -> list[str]:
+    host = _host(url)
+    try:
+        response = await http.get(url, headers={**headers, "accept": "application/json"})
+    except AddressRefused:
+        raise _Failed(
+            "ADDRESS_REFUSED",
+            f"{host} is not a public address, and this server calls such for administrators only; "
+            "your machine may reach it all the same",
+        ) from None
+    except httpx2.TimeoutException:
+        raise _Failed("UNREACHABLE", f"{host} did not answer in time") from None
+    except httpx2.ConnectError as error:
+        raise _Failed("UNREACHABLE", f"{host} cannot be reached: {_said(error)}") from None
+    except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, ValueError) as error:
+        raise _Failed(
+            "NOT_A_MODEL_SERVER", f"{host} does not answer like one: {_said(error)}"
+        ) from None
+    _check_status(response, host)
+    return _names(response.content, host)
+
+
+def _check_status(response: httpx2.Response, host: str) -> None:
+    status = response.status_code
+    if status in (401, 403):
+        raise _Failed("KEY_REFUSED", f"{host} refuses the key (HTTP {status})")
+    if status == 429 or status >= 500:
+        raise _Failed("SERVER_FAILED", f"{host} fails or is busy (HTTP {status}); try again later")
+    if 300 <= status < 400:
+        raise _Failed(
+            "NOT_A_MODEL_SERVER", f"{host} leads elsewhere (HTTP {status}): give that address"
+        )
+    if status != 200:
+        raise _Absent("NOT_A_MODEL_SERVER", f"{host} has no list of models here (HTTP {status})")
+
+
+def _names(body: bytes, host: str) -> list[str]:
+    try:
+        said: Any = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        said = None
+    entries = said.get("data") if isinstance(said, dict) else None
+    if not isinstance(entries, list):
+        raise _Absent("NOT_A_MODEL_SERVER", f"what {host} answers is no list of models")
+    ids = (entry.get("id") for entry in entries if isinstance(entry, dict))
+    named = {one for one in ids if isinstance(one, str) and _is_name(one)}
+    return sorted(named)[:MODELS_MAX]
+
+
+def _is_name(text: str) -> bool:
+    return 0 < len(text) <= _NAME_CHARS_MAX and text.isprintable()
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc[:_SAID_CHARS]
+
+
+def _said(error: Exception) -> str:
+    return str(error)[:_SAID_CHARS] or type(error).__name__
+
+
+def _failed(code: Problem, message: str) -> ModelList:
+    return ModelList(ok=False, models=[], base_url=None, code=code, error=message)

@@ -1,0 +1,126 @@
+"""What those who run it do in the page: people, tokens, audit, usage, the organisation, health."""
+
+import re
+
+from playwright.async_api import Page, expect
+
+from tests.browser.harness import MARKS, Visits, axe
+from tests.support.eventually import eventually
+from tests.support.model_server import Turn
+from tests.support.node import World
+
+pytestmark = MARKS
+
+
+async def test_a_user_is_added_let_in_and_removed(page: Page, visits: Visits) -> None:
+    await page.goto("/users")
+    await page.get_by_role("button", name="Add user").click()
+    await page.get_by_label("Name").fill("Mei")
+    await page.get_by_label("Role").select_option("org_admin")
+    await page.get_by_role("dialog").get_by_role("button", name="Add user").click()
+    dialog = page.get_by_role("dialog", name="Login link for Mei")
+    link = await dialog.get_by_role("region", name="Login link").inner_text()
+    assert await axe(page) == []
+    hers = await visits.stranger(link)
+    await expect(hers.get_by_text("Mei").first).to_be_visible()
+    await dialog.get_by_role("button", name="Close").click()
+    await page.get_by_role("button", name="Actions for Mei").click()
+    await page.get_by_role("menuitem", name="Edit").click()
+    await page.get_by_label("Role").select_option("member")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("row", name=re.compile("Mei"))).to_contain_text("Member")
+    await page.get_by_role("button", name="Actions for Mei").click()
+    await page.get_by_role("menuitem", name="Remove").click()
+    await page.get_by_role("button", name="Remove").click()
+    await expect(page.get_by_role("row", name=re.compile("Mei"))).to_have_count(0)
+    visits.watch.expect("401 GET ")  # of her page, which has lost its login
+
+
+async def test_a_token_has_the_scopes_that_were_chosen_and_is_shown_once(
+    page: Page, world: World
+) -> None:
+    await page.goto("/tokens")
+    await page.get_by_role("button", name="Issue token").click()
+    await page.get_by_role("textbox", name="Name").fill("a script")
+    await page.get_by_label("What it may do").select_option("some")
+    await page.get_by_role("dialog").get_by_role("button", name="Issue token").click()
+    secret = await page.get_by_role("region", name="The token").inner_text()
+    await page.get_by_role("button", name="Done").click()
+    row = page.get_by_role("row", name=re.compile("a script"))
+    await expect(row).to_contain_text("Read")
+    assert secret not in await page.content()
+    control = world.control
+    assert (await control.call("GET", "/me", token=secret))[0] == 200
+    assert (await control.call("POST", "/sessions", {}, token=secret))[0] == 403
+    await row.get_by_role("button", name="Revoke").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    await expect(row).to_have_count(0)
+    assert (await control.call("GET", "/me", token=secret))[0] == 401
+
+
+async def test_the_audit_log_is_searched_and_verified(page: Page) -> None:
+    await page.goto("/audit")
+    await page.get_by_label("What", exact=True).fill("login")
+    await expect(page.get_by_role("cell", name="login.done").first).to_be_visible()
+    await expect(page.get_by_role("cell", name="user.made")).to_have_count(0)
+    await page.get_by_label("Text").fill("nobody wrote this")
+    await expect(page.get_by_text("No entry fits")).to_be_visible()
+    await page.get_by_role("button", name="Clear filters").click()
+    await expect(page.get_by_role("cell", name="user.made").first).to_be_visible()
+    await page.get_by_role("button", name="Verify").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_text("The log is whole")).to_be_visible()
+    await dialog.get_by_text("Compare with a head").click()
+    await dialog.get_by_label("Its number").fill("1")
+    await dialog.get_by_label("Its hash").fill("0" * 64)
+    await dialog.get_by_role("button", name="Check", exact=True).click()
+    await expect(dialog.get_by_text("broken at entry 1")).to_be_visible()
+    assert await axe(page) == []
+
+
+async def test_usage_and_health_follow_what_sessions_do(page: Page, world: World) -> None:
+    await page.goto("/usage")
+    await expect(page.get_by_text("Nothing was used in this time")).to_be_visible()
+    world.model.script(Turn(text="Hello to you."))
+    async with await world.session() as talk:
+        await talk.ask("Hello.")
+
+    async def used() -> list[str]:
+        return [one["key"] for one in (await world.user.ok("GET", "/usage"))["items"]]
+
+    await eventually(used, bool)
+    await page.reload()
+    [model] = await used()
+    await page.get_by_label("Show").select_option("calls")
+    await expect(page.get_by_role("row", name=re.compile(model)).first).to_contain_text("100%")
+    chart = page.get_by_role("img", name=re.compile("Bars of Calls"))
+    await expect(chart.locator("canvas")).to_be_visible()
+    await page.get_by_label("By", exact=True).select_option("machine")
+    machine = await world.user.ok("GET", f"/machines/{world.node.machine_id}")
+    await expect(page.get_by_role("cell", name=machine["name"])).to_be_visible()
+    await page.goto("/health")
+    figures = page.get_by_label("Figures")
+    await expect(figures).to_contain_text("Well")
+    await expect(figures).to_contain_text("Machines online1")
+    await expect(page.get_by_role("img", name=re.compile("events per second"))).to_be_visible()
+
+
+async def test_the_organisation_gets_another_name(page: Page) -> None:
+    await page.goto("/org")
+    await page.get_by_label("Name").fill("The Workshop")
+    form = page.locator("form").filter(has=page.get_by_label("Name"))
+    await form.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("Saved.")).to_be_visible()
+    await page.reload()
+    await expect(page.get_by_label("Name")).to_have_value("The Workshop")
+
+
+async def test_the_organisation_keeps_its_sessions_for_so_many_days(page: Page) -> None:
+    await page.goto("/org")
+    days = page.get_by_label("Days that sessions are kept")
+    await days.fill("90")
+    form = page.locator("form").filter(has=days)
+    await form.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("Saved.")).to_be_visible()
+    await page.reload()
+    await expect(days).to_have_value("90")

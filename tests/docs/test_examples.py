@@ -1,0 +1,129 @@
+"""Every example of the manual, run as a reader would paste it: docs/contributing/manual.md."""
+
+import json
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import jsonschema_rs
+import msgspec
+import pytest
+import yaml
+
+from tests.docs.blocks import OPTIONS, PARSED, RUN, SHOWN, Block, blocks, commands, pages
+from tests.docs.matching import is_like
+from tests.docs.server import Server, running
+from tests.docs.shell import Shell
+from trunkline import prices
+from trunkline.control import settings
+from trunkline.control.api.http import ROUTES
+from trunkline.control.api.openapi import describe
+
+NOT_RUN_MAX = 36
+"""How many blocks of a language that runs say that they are not run. It only falls."""
+
+BLOCKS = {page: blocks(path.read_text(encoding="utf-8"), page) for page, path in pages().items()}
+ALL = [block for found in BLOCKS.values() for block in found]
+
+
+_PARSERS: dict[str, Callable[[str], object]] = {
+    "json": json.loads,
+    "jsonl": lambda text: [json.loads(line) for line in text.splitlines()],
+    "toml": tomllib.loads,
+    "yaml": yaml.safe_load,
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running(tmp_path_factory.mktemp("manual")) as one:
+        yield one
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [page for page, found in BLOCKS.items() if any(block.is_run for block in found)]
+)
+def test_the_examples_of_a_page_run_as_pasted(page: str, server: Server, tmp_path: Path) -> None:
+    here = server.projects / Path(page).stem
+    shell = Shell(tmp_path, here, server.env)
+    try:
+        for block in BLOCKS[page]:
+            if block.is_run:
+                _run(block, shell, server)
+    finally:
+        shell.close()
+        server.sweep()
+
+
+@pytest.mark.slow
+def test_a_server_says_what_the_pages_say_when_it_is_up(server: Server) -> None:
+    shown = [commands(block)[-1] for block in ALL if "server" in block.options]
+    assert shown
+    greeting = server.theirs(server.greeting)
+    assert [one for one in shown if not is_like(greeting, f"…{one.printed}…")] == []
+
+
+def _run(block: Block, shell: Shell, server: Server) -> None:
+    if "file" in block.options:
+        shell.save(block.options["file"], server.ours(block.text))
+        return
+    wanted = int(block.options.get("exit", "0"))
+    if block.language != "console":
+        text = server.ours(block.text)
+        done = shell.run(
+            text if block.language in ("python", "javascript") else f"set -e\n{text}",
+            block.language,
+        )
+        assert done.code == wanted, f"{block.where} ended with {done.code}:\n{done.printed}"
+        assert block.options.get("prints", "") in done.printed, f"{block.where}:\n{done.printed}"
+        return
+    every = commands(block)
+    for number, command in enumerate(every, 1):
+        done = shell.run(server.ours(command.text))
+        printed = server.theirs(done.printed)
+        what = f"{block.where}\n$ {command.text}\n{printed}"
+        assert done.code == (wanted if number == len(every) else 0), f"({done.code}) {what}"
+        if command.printed is not None:
+            assert is_like(printed, command.printed), (
+                f"{what}\nbut the page says:\n{command.printed}"
+            )
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in ALL if block.language in PARSED], ids=lambda block: block.where
+)
+def test_data_can_be_parsed_and_is_what_it_says(block: Block, tmp_path: Path) -> None:
+    value = _PARSERS[block.language](block.text)
+    if (kind := block.options.get("as")) is None:
+        return
+    file = tmp_path / "block"
+    file.write_text(block.text, encoding="utf-8")
+    if kind == "settings":
+        settings.load({}, {}, file)
+    elif kind == "prices":
+        prices.read(file)
+    else:
+        assert list(_validator(kind).iter_errors(value)) == []
+
+
+def _validator(route: str) -> jsonschema_rs.Validator:
+    """Of the body that a route takes, by our own document."""
+    document = msgspec.to_builtins(describe(ROUTES))
+    method, path = route.split()
+    takes = document["paths"][f"/api/v1{path}"][method.lower()]["requestBody"]["content"]
+    schema = {**takes["application/json"]["schema"], "components": document["components"]}
+    return jsonschema_rs.validator_for(schema)
+
+
+def test_a_block_says_what_it_is() -> None:
+    known = {*RUN, *PARSED, *SHOWN}
+    assert [block.where for block in ALL if block.language not in known] == []
+    assert [block.where for block in ALL if block.options.keys() - set(OPTIONS)] == []
+
+
+def test_what_is_not_run_says_why_and_becomes_less() -> None:
+    not_run = [block for block in ALL if "no-run" in block.options]
+    assert [block.where for block in not_run if len(block.options["no-run"].split()) < 3] == []
+    listed = "\n".join(f"{block.where}: {block.options['no-run']}" for block in not_run)
+    assert len(not_run) <= NOT_RUN_MAX, listed

@@ -1,0 +1,5 @@
+/** A name that nobody else has. `crypto.randomUUID` is missing where the page came over plain HTTP. */
+export function freshId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
