@@ -102,6 +102,17 @@ async def test_a_read_that_is_cancelled_at_its_end_closes_its_connection(path: P
     await _until_closed(path)
 
 
+async def test_a_close_that_is_cut_off_ends_too(path: Path) -> None:
+    connection = await connect(str(path))
+    closing = asyncio.ensure_future(connection.close())
+    await asyncio.sleep(0)  # it has told its thread, and waits
+    connection.stop()  # as a pool does with a connection whose user is cancelled
+    closing.cancel()
+    ended, _ = await asyncio.wait([closing], timeout=10)
+    assert ended == {closing}
+    await _until_closed(path)
+
+
 async def test_a_database_that_cannot_be_migrated_is_closed_again(path: Path) -> None:
     store = await Store.open(sqlite_url(path))
     async with store.write() as connection:

@@ -4,8 +4,10 @@ Everything that reads or writes records goes through `Store.read` and `Store.wri
 """
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ from trunkline.private_files import NotPrivate, make_file
 
 _log = structlog.get_logger(__name__)
 
+_ROWS_AT_ONCE = 64
 _REPORT_S = 2.0
 _FIRST_ANSWER_S = 15.0  # of a database at the start
 _REASON_CHARS = 200
@@ -40,6 +43,14 @@ def sqlite_url(path: Path) -> str:
     return f"sqlite+aiosqlite:///{path}"
 
 
+class _Connection(aiosqlite.Connection):
+    """aiosqlite's, which is told to stop once: where a pool cuts off a connection that closes,
+    the second one to say so would wait for the answer of a thread that has ended."""
+
+    def stop(self) -> "asyncio.Future[Any] | None":
+        return super().stop() if self._running else None
+
+
 async def connect(*place: Any, **options: Any) -> aiosqlite.Connection:
     """As `aiosqlite.connect`, wholly or not at all.
 
@@ -47,7 +58,7 @@ async def connect(*place: Any, **options: Any) -> aiosqlite.Connection:
     itself, past the end of the task, of the engine and of the event loop that it reports to. So
     when it is cancelled, this waits for what it began, and closes that.
     """
-    connection = aiosqlite.connect(*place, **options)
+    connection = _Connection(partial(sqlite3.connect, *place, **options), _ROWS_AT_ONCE)
     connection._thread.daemon = True  # does not keep a process that could not drain in time
     opening = asyncio.ensure_future(connection)
     cancelled: asyncio.CancelledError | None = None
