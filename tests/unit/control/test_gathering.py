@@ -67,16 +67,48 @@ async def test_what_fails_for_one_does_not_fail_the_others() -> None:
     assert isinstance(found[1], RuntimeError)
 
 
-async def test_who_stops_waiting_takes_nobody_along() -> None:
+@pytest.mark.parametrize("place", [0, 1, 2], ids=["first", "middle", "last"])
+@pytest.mark.parametrize("turns", range(5))
+async def test_who_stops_waiting_takes_nobody_along(place: int, turns: int) -> None:
+    """Whoever it is, and whenever: before the look, in it, or with the next one to lead."""
     table = Table(a=1)
-    gathered = Gathering(table.look)
-    leaves, stays = asked(gathered, "a", "a")
-    await table.has_begun(1)
+    gathered = Gathering(table.look, at_once=2)
+    tasks = asked(gathered, "a", "a", "a")
+    leaves = tasks.pop(place)
+    for _ in range(turns):
+        await asyncio.sleep(0)
     leaves.cancel()
-    table.may_look.release()
-    assert await stays == 1
+    for _ in range(3):
+        table.may_look.release()
+    assert await asyncio.gather(*tasks) == [1, 1]
     with pytest.raises(asyncio.CancelledError):
         await leaves
+
+
+async def test_a_look_that_is_cut_off_is_taken_up_by_the_next() -> None:
+    table = Table(a=1)
+    gathered = Gathering(table.look)
+    leads, follows = asked(gathered, "a", "b")
+    await table.has_begun(1)
+    leads.cancel()
+    await table.has_begun(2)
+    follows.cancel()  # in the very turn in which it leads
+    late = asked(gathered, "a")
+    table.may_look.release()
+    assert await late[0] == 1
+    assert (leads.cancelled(), follows.cancelled()) == (True, True)
+    assert table.looks[:2] == [["a", "b"], ["b"]]
+
+
+async def test_no_look_goes_on_when_nobody_is_left_who_asked() -> None:
+    table = Table(a=1)
+    gathered = Gathering(table.look)
+    tasks = asked(gathered, "a", "b")
+    await table.has_begun(1)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 async def test_one_look_is_for_so_many_keys_at_most() -> None:
