@@ -178,7 +178,7 @@ def _nothing_waits(run: Simulation, session_id: str, data: bytes) -> None:
     machine = control.machines.find(str(state.machine_id)) if control is not None else None
     if machine is None:
         return
-    hosted = machine.core.sessions.get(session_id)
+    hosted = machine.core.state.sessions.get(session_id)
     if state.is_closed and hosted is not None:
         raise Broken(f"{session_id} is closed and still in memory")
     if hosted is not None and (hosted.waiting or hosted.steering):

@@ -227,8 +227,8 @@ class YeaftEdge(Edge):
         for (session_id, request_id), row in control.disk.approvals.items():
             if row["state"] == "pending" and session_id in machine.logs:
                 agent.talk.questions.note(session_id, request_id, [], row["created_at"])
-        for session_id, hosted in list(machine.core.sessions.items()):
-            state = hosted.session.state
+        for session_id, hosted in list(machine.core.state.sessions.items()):
+            state = hosted.session
             for turn in state.told[:1]:
                 say = await control.records.say(session_id, turn.id)
                 if say is None or session_id not in machine.logs:

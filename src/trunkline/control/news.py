@@ -122,7 +122,7 @@ class News:
             return
         core, online = machine.core, machine.line is not None
         says = machine.detail, machine.runtimes, machine.health.get("state")
-        shown = online, core.state, machine.is_draining, *says
+        shown = online, core.state.status, machine.is_draining, *says
         if self._machines.get(machine.id) != shown:
             self._machines[machine.id] = shown
             self.changed_machine(machine.id, (machine.org_id, machine.user_id), online=online)

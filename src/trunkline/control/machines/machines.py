@@ -20,8 +20,8 @@ from trunkline.control.machines.online import Online
 from trunkline.control.machines.recorded import KeptStates, MachineRow, Rows
 from trunkline.control.machines.runtimes import runtimes_of
 from trunkline.control.machines.shell import Shell
+from trunkline.control.machines.state import MachineState
 from trunkline.control.machines.traits import KINDS
-from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import Session
 from trunkline.control.sessions.state import SessionState
@@ -124,13 +124,16 @@ class Machines:
 
     def _make(self, row: MachineRow) -> Machine:
         core = MachineCore(
-            row.id,
-            KINDS[row.kind],
+            MachineState(
+                id=row.id,
+                own_traits=KINDS[row.kind],
+                traits=KINDS[row.kind],
+                status=row.state,
+                last_seen_ms=row.last_seen_at or 0,
+            ),
             self._time,
             away_s=self._away_s,
             start_timeout_s=self._start_timeout_s,
-            state=row.state,
-            last_seen_ms=row.last_seen_at or 0,
         )
         machine = Machine(row.id, row.user_id, row.org_id, row.kind, core, self._shell)
         machine.runtimes, machine.is_draining = row.runtimes, row.is_draining
@@ -181,26 +184,25 @@ class Machines:
         state: SessionState | None = None,
     ) -> None:
         """A new session of this machine. `state`: what its log says, if that is not empty."""
-        known = state or SessionState(machine.id)
-        self._adopt(machine, log, SessionCore(log.session_id, known, [], self._time), start)
+        self._adopt(machine, log, state or SessionState(machine.id), start)
 
     def move(self, source: Machine, target: Machine, log: SessionLog) -> None:
         """Nothing comes between: the session is on one machine or on the other."""
         with source.input() as core:
-            session = core.move(log.session_id, target.id)
-        self._adopt(target, log, session)
+            state = core.move(log.session_id, target.id)
+        self._adopt(target, log, state)
         if log.readers:
             status = "online" if target.line is not None else "offline"
             fields = {"machine": status, "machine_id": target.id}
             self._log.append(log, events.make("session_status", self._clock(), **fields))
 
     def _adopt(
-        self, machine: Machine, log: SessionLog, session: SessionCore, start: Start | None = None
+        self, machine: Machine, log: SessionLog, state: SessionState, start: Start | None = None
     ) -> None:
         machine.logs[log.session_id] = log
         log.on_safe = machine.on_safe
         with machine.input() as core:
-            core.adopt(session, is_new=True, start=start)
+            core.adopt(log.session_id, state, is_new=True, start=start)
 
     # Lines
 

@@ -29,7 +29,6 @@ from trunkline.control.machines.actions import (
     Time,
 )
 from trunkline.control.machines.machine import Line, Machine
-from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Position, Projection, Step
 from trunkline.control.sessions.state import Change, SessionState
 from trunkline.control.tasks import Tasks
@@ -112,7 +111,7 @@ class Shell:
                 case Released():
                     self._release(machine, action.session_id)
                 case Fetch():
-                    work = self._fetch(machine, action.session_id, machine.core.line_number)
+                    work = self._fetch(machine, action.session_id, machine.core.state.line_number)
                     self._tasks.spawn(work, "session start")
                 case Load():
                     work = self._load(machine, action.session_id, action.turn_id)
@@ -191,7 +190,7 @@ class Shell:
     # What has to be read first
 
     async def _fetch(self, machine: Machine, session_id: str, line_number: int) -> None:
-        while machine.core.line_number == line_number:
+        while machine.core.state.line_number == line_number:
             try:
                 start = await self._starter(session_id)
                 break
@@ -221,7 +220,7 @@ class Shell:
             session_id: "user_closed" if status == "closed" else MOVED
             for session_id, status in gone.items()
             # Where sessions need not be started from here, they may be another server's.
-            if status != "unknown" or machine.core.traits.starts
+            if status != "unknown" or machine.core.state.traits.starts
         }
         with machine.input() as core:
             core.stop_strays(reasons)
@@ -240,4 +239,4 @@ class Shell:
                 if session_id not in machine.logs:
                     machine.logs[session_id] = log = logs[session_id]
                     log.on_safe = machine.on_safe
-                    core.adopt(SessionCore(session_id, state, core.out, self._time))
+                    core.adopt(session_id, state)

@@ -129,7 +129,7 @@ def problem_with(machine: Machine, made_of: MadeOf | Session) -> TrunklineError 
         )
     config = {**made_of.agent_config, **made_of.session_config}
     return runtimes.problem(
-        made_of.runtime_type, config, machine.runtimes, machine.core.traits, machine.id
+        made_of.runtime_type, config, machine.runtimes, machine.core.state.traits, machine.id
     ) or _problem_of_worktree(machine, config)
 
 

@@ -196,10 +196,10 @@ class Erasing:
         """A machine that numbers its events is our own, or built like it: it removes what it has of
         a session that it is told to end, whether it runs or not. Others are told of what they say
         that they run."""
-        line = machine.core.line_number
+        line = machine.core.state.line_number
         if machine.line is None or machine.id not in self._holding:
             return
-        if not machine.core.traits.numbers or self._told.get(machine.id) == line:
+        if not machine.core.state.traits.numbers or self._told.get(machine.id) == line:
             return
         self._told[machine.id] = line
         self._tasks.spawn(self._tell_all(machine.id), "removed sessions")

@@ -174,7 +174,7 @@ def test_what_went_out_on_a_line_is_remembered_only_while_it_matters() -> None:
         pure.say(f"t{number}")
         pure.core.cancel("s", "user_cancelled")
         pure.hears("execution_complete", cancelled=True)
-    one = pure.core.sessions["s"]
+    one = pure.core.state.sessions["s"]
     assert (one.told, one.cancelled, one.answered) == (set(), set(), set())
 
 

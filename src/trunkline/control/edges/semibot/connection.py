@@ -248,7 +248,7 @@ class VmLine(PacedSocket):
                 self._host.queries.answered(self.machine, message.id, message.result, message.error)
         else:
             self._host.surprises.saw("semibot", f"message {message.type}")
-        if self.machine is not None and self.machine.core.is_held:
+        if self.machine is not None and self.machine.core.state.is_held:
             with self.machine.input() as core:
                 core.resumed()
 

@@ -83,7 +83,7 @@ class YeaftAgentHost:
             known = await self._known(line, secret)
             machine = await self.core.machines.get(known.machine_id)
             agent = self._agents.get(machine.id) or await self._load(machine)
-        if machine.core.state in ENDED:
+        if machine.core.state.status in ENDED:
             raise Unauthorized("this machine was given up")
         return self._agents.setdefault(machine.id, agent)  # another line may be faster
 
@@ -127,7 +127,7 @@ class YeaftAgentHost:
                 questions.sweep(self.core, agent)
             except Exception:  # the others are not to suffer from it
                 _log.exception("an agent could not be looked after", machine=agent.machine.id)
-            if agent.machine.line is None and agent.machine.core.state in ENDED:
+            if agent.machine.line is None and agent.machine.core.state.status in ENDED:
                 del self._agents[agent.machine.id]
 
     def say_goodbye(self) -> None:
@@ -151,11 +151,11 @@ class YeaftAgentHost:
                 for row in rows:
                     agent.talk.conversation(row.id).recall(row.remote)
         await questions.load(self.core, agent)
-        for session_id, hosted in list(machine.core.sessions.items()):
-            for turn in hosted.session.state.told[:1]:
+        for session_id, hosted in list(machine.core.state.sessions.items()):
+            for turn in hosted.session.told[:1]:
                 say = await self.core.turns.say(session_id, turn.id)
                 if say is not None and session_id in machine.logs:
-                    is_late = bool(hosted.session.state.late)
+                    is_late = bool(hosted.session.late)
                     await self._recall(agent, say, turn, is_late=is_late)
         return agent
 

@@ -39,8 +39,8 @@ async def load(core: Core, agent: Agent) -> None:
 def _answered_here(agent: Agent) -> list[tuple[str, str]]:
     return [
         (session_id, request_id)
-        for session_id, hosted in agent.machine.core.sessions.items()
-        for request_id, question in hosted.session.state.questions.items()
+        for session_id, hosted in agent.machine.core.state.sessions.items()
+        for request_id, question in hosted.session.questions.items()
         if question.is_from_here
     ]
 
