@@ -162,7 +162,7 @@ class AgpEdge(Edge):
             core = cast(Any, control)
             known = Known(machine.id, machine.user_id, machine.id, [])
             device = AgpDevice(core, machine, known, self._refused)
-            await _Records(core).fill(machine, device.state)
+            await _Records(core).fill(machine, device.talk)
         self._device = device = control.devices.setdefault(machine.id, device)
         if self._link.is_open:
             device.line = self
@@ -226,7 +226,7 @@ class YeaftEdge(Edge):
             agent.talk.conversation(session_id).recall(remote)
         for (session_id, request_id), row in control.disk.approvals.items():
             if row["state"] == "pending" and session_id in machine.logs:
-                agent.talk.questions.note(session_id, request_id, [], row["created_at"])
+                agent.talk.state.questions.note(session_id, request_id, [], row["created_at"])
         for session_id, hosted in list(machine.core.state.sessions.items()):
             state = hosted.session
             for turn in state.told[:1]:
@@ -262,7 +262,7 @@ class YeaftEdge(Edge):
                 listed = codec.read(frame, ConversationList).conversations
                 ids = {one.id: one.processing for one in listed}
                 strays = {one for one in ids if one not in self.machine.logs}
-                if strays and not self._agent.talk.has_listed:
+                if strays and not self._agent.talk.state.has_listed:
                     with self.machine.input() as core:
                         core.strays(strays)
                 self._agent.listed(ids)

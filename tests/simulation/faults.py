@@ -344,8 +344,8 @@ def _() -> Any:
 @fault("what waited for an agent on an earlier line goes out beside its repeat")
 def _() -> Any:
     def line_down(self: AgentTalk) -> None:
-        self._is_up = False
-        for one in self._conversations.values():
+        self.state.is_up = False
+        for one in self.state.conversations.values():
             one.enter(Phase.NEW if one.phase in (Phase.NEW, Phase.STARTING) else Phase.RESTING)
 
     return patch.object(AgentTalk, "line_down", line_down)

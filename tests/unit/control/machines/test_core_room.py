@@ -286,7 +286,7 @@ def test_a_session_that_moves_is_stopped_there_and_started_here() -> None:
     other.say("next")
     assert other.sent() == [start_of(), say_of("next")]
     assert pure.actions() == []
-    assert session.state.ended.keys() == {"t"}
+    assert session.ended.keys() == {"t"}
 
 
 def test_a_session_that_moves_from_an_absent_machine_is_looked_for_there_on_its_return() -> None:
@@ -303,7 +303,7 @@ def test_a_session_that_moves_from_an_absent_machine_is_looked_for_there_on_its_
 def test_a_session_that_moves_to_an_absent_machine_is_started_on_its_return() -> None:
     pure = up(VM)
     other = other_machine(pure)
-    other.core.adopt(pure.core.move("s", "other"), is_new=True)
+    other.core.adopt("s", pure.core.move("s", "other"), is_new=True)
     other.say("t")
     assert other.asked() == []
     other.up()

@@ -117,7 +117,7 @@ class AgpHost:
     async def _load(self, machine: Machine, known: Known) -> AgpDevice:
         """A device that is seen for the first time since the start, or after a long while."""
         device = AgpDevice(self._core, machine, known, partial(self._refusals.foreign, machine))
-        await self._records.fill(machine, device.state)
+        await self._records.fill(machine, device.talk)
         return device
 
     def attach(self, line: AgpLine) -> None:
@@ -137,7 +137,9 @@ class AgpHost:
     def _tell_owner(self, device: AgpDevice) -> None:
         machine = device.machine
         if machine.detail is None:
-            _log.warning("two programs use one guid", machine=machine.id, guid=device.state.guid)
+            _log.warning(
+                "two programs use one guid", machine=machine.id, guid=device.talk.state.guid
+            )
             self._core.machines.look_at(machine, _RIVALS)
 
     def _hand_over(self, line: AgpLine) -> None:
@@ -161,7 +163,7 @@ class AgpHost:
         machines.attach(machine, line, fresh=False)
         device.line_up()
         self.metrics.reconnections += is_back
-        _log.info("device is here", machine=machine.id, guid=device.state.guid)
+        _log.info("device is here", machine=machine.id, guid=device.talk.state.guid)
 
     def detach(self, line: AgpLine) -> None:
         machine = line.device.machine
@@ -205,7 +207,7 @@ class AgpHost:
         """It would be loaded again from the records as it is."""
         away_ms = self.clock() - device.machine.core.state.last_seen_ms
         is_away = device.line is None and away_ms > limits.AGP_FORGOTTEN_S * 1000
-        return is_away and device.state.is_idle
+        return is_away and device.talk.is_idle
 
 
 def _log_refusal(guid: str, error: TrunklineError) -> None:
