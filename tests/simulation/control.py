@@ -33,6 +33,7 @@ from trunkline.control.machines.shell import Shell
 from trunkline.control.metrics import Metrics
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.sessions import Sessions
+from trunkline.control.signals import Signals
 from trunkline.control.storage import Storage
 from trunkline.control.tasks import Tasks
 from trunkline.control.tuning import Tuning
@@ -42,7 +43,7 @@ from trunkline.wire.yeaft import agent_state as agent_states
 
 WHO = Principal(USER, ORG, "member")
 _TUNING = Tuning()
-_METRICS = Metrics()  # nobody reads them
+_METRICS = Metrics(Signals())  # nobody reads them
 
 
 class _Shell(Shell):

@@ -136,9 +136,7 @@ class Edge:
                 return
             log.machine_seq = seq
         if log.is_awaited:
-            with self.machine.input() as core:
-                core.spoke(session_id)
-            log.is_awaited = self.machine.core.awaits(session_id)
+            self.machine.spoke(session_id)
         if events.may_matter(line):
             self._control.machines.watched(self.machine, log, line)
         else:

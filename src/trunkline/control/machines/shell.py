@@ -109,7 +109,7 @@ class Shell:
                 case Send():
                     self._send(machine, action.command)
                 case Released():
-                    self._release(machine, action.session_id)
+                    machine.let_go(action.session_id)
                 case Fetch():
                     work = self._fetch(machine, action.session_id, machine.core.state.line_number)
                     self._tasks.spawn(work, "session start")
@@ -141,7 +141,7 @@ class Shell:
             what = session_id, position, changes, state.encode(), event_ids
             committed = partial(self._committed, what)
             self._log.after_commit(log, committed)
-            log.is_awaited = machine.core.awaits(session_id)
+            machine.look(session_id)
 
     def _append(self, machine: Machine, action: Append) -> SessionLog:
         log = machine.logs[action.session_id]
@@ -182,10 +182,6 @@ class Shell:
         for log in machine.logs.values():
             if log.readers:
                 self._log.append(log, line)
-
-    def _release(self, machine: Machine, session_id: str) -> None:
-        log = machine.logs.pop(session_id)
-        log.on_safe, log.is_awaited = None, False
 
     # What has to be read first
 
@@ -237,6 +233,5 @@ class Shell:
         with machine.input() as core:
             for session_id, state in states.items():
                 if session_id not in machine.logs:
-                    machine.logs[session_id] = log = logs[session_id]
-                    log.on_safe = machine.on_safe
+                    machine.take(logs[session_id])
                     core.adopt(session_id, state)

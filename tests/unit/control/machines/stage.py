@@ -118,7 +118,7 @@ class Stage:
 
     async def adopt(self, session_id: str = "s", *, is_new: bool = False) -> None:
         log = await self.log.open(session_id)
-        self.machine.logs[session_id] = log
+        self.machine.take(log)
         with self.machine.input() as core:
             core.adopt(session_id, SessionState("m"), is_new=is_new)
 

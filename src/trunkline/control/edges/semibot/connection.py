@@ -271,9 +271,7 @@ class VmLine(PacedSocket):
         if event.seq is not None and not self._is_new(log, event.seq):
             return
         if log.is_awaited and self.machine is not None:
-            with self.machine.input() as core:
-                core.spoke(event.session_id)
-            log.is_awaited = self.machine.core.awaits(event.session_id)
+            self.machine.spoke(event.session_id)
         data = event.data
         if not isinstance(data, str):
             data = events.to_text(data)

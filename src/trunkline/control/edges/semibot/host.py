@@ -67,8 +67,8 @@ class VmHost:
         self._core = core
         self._users = Gathering(self._known_users)
         self._vms = Gathering(self._vms_of)
-        core.records.credentials.watch(self._keys_changed)
-        core.auth.on_revoke(self._revoked)
+        core.signals.keys.watch(self._keys_changed)
+        core.signals.revoked.watch(self._revoked)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         """An upgrade request for `/ws/vm`."""
