@@ -208,6 +208,17 @@ def _() -> Any:
     return patch.object(SessionCore, "answer", answer)
 
 
+@fault("answers beyond the newest few are forgotten while their machine is away")
+def _() -> Any:
+    return patch.object(states, "_ANSWERS_KEPT", 3)
+
+
+@fault("only the newest of many answers is told to a machine that was away")
+def _() -> Any:
+    real = MachineCore._answers
+    return patch.object(MachineCore, "_answers", lambda self, one: real(self, one)[-1:])
+
+
 @fault("a message that is said again opens another turn")
 def _() -> Any:
     @contextmanager

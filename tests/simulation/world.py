@@ -8,8 +8,9 @@ from typing import Any, Literal
 from tests.simulation.control import WHO, Control
 from tests.simulation.edges import Edge, Link
 from tests.simulation.loop import LIFE, Died, VirtualLoop, within
-from tests.simulation.machines import STYLES, SimMachine
+from tests.simulation.machines import SimMachine
 from tests.simulation.stores import Disk
+from tests.simulation.styles import STYLES
 from trunkline.control.errors import TrunklineError
 from trunkline.control.log.session_log import Batch, SessionLog
 from trunkline.control.sessions.records import NewMessage
