@@ -153,7 +153,7 @@ class Control:
         self.now = loop.time
         self.tuning = _TUNING
         self.metrics = _METRICS
-        self.starting = self.session_records = self.records
+        self.starting = self.session_records = self.turns = self.records
 
     async def start(self) -> None:
         await self._store.load()

@@ -76,7 +76,8 @@ class MachineCore(ClientInputs):
         """A fresh machine runs nothing; a returning one kept its sessions, and is told nothing
         before it has said what it has, or a moment has passed. So is one that may have kept what it
         was told."""
-        was_up, was_gone = self.state.is_up, self.state.status == "gone"
+        was_up = self.state.is_up
+        was_gone = self.state.status == "gone" or not self.is_expected
         self.state.traits = traits
         self.state.is_up, self.state.status, self.state.last_seen_ms = True, "online", self._time.ms
         self.state.line_number += 1

@@ -252,6 +252,18 @@ def test_a_session_that_is_closed_while_its_machine_is_given_up_is_recalled_if_i
     assert pure.sent() == [Stop("s", "user_closed")]
 
 
+def test_a_close_before_anybody_noticed_that_its_machine_is_gone_is_recalled_too() -> None:
+    pure = up(VM)
+    pure.core.line_down()
+    pure.time.ms += int(AWAY_S * 1000)  # and nobody has looked since
+    pure.core.close("s", "user_closed")
+    assert pure.core.state.status == "offline"
+    assert not pure.core.state.sessions
+    pure.actions()
+    pure.up()
+    assert Recall() in pure.actions()
+
+
 def test_a_session_that_was_closed_before_its_machine_was_given_up_is_kept_for_its_return() -> None:
     pure = up(VM)
     pure.core.line_down()
