@@ -111,7 +111,8 @@ class MachineCore(ClientInputs):
         elif self.state.traits.numbers:
             self._put(one, Place.UNKNOWN)  # it may be another process: its heartbeat says what runs
         if told := one.session.told:
-            is_heard = all(turn.is_heard for turn in told)
+            # One that numbers its events says itself what it has, as soon as it can be heard.
+            is_heard = self.state.traits.numbers or all(turn.is_heard for turn in told)
             one.silence_s = self._time.s + (SILENCE_S if is_heard else _UNHEARD_S)
             self.state.timed[one.id] = None
 
