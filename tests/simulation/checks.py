@@ -227,9 +227,7 @@ def _runs_its_own(run: Simulation, machine: SimMachine) -> None:
         return
     for session_id, row in run.disk.sessions.items():
         is_own = row["machine_id"] == machine.id and row["status"] == "active"
-        # One that lists nothing is told once that a session was moved away.
-        is_told = row["machine_id"] == machine.id or machine.style.lists
-        if is_told and not is_own and machine.runs(session_id):
+        if not is_own and machine.runs(session_id):
             raise Broken(f"{machine.id} still runs {session_id}")
 
 

@@ -318,6 +318,14 @@ def _() -> Any:
     return _no_notes(notes.Moved)
 
 
+@fault("a machine that lists nothing is told once that a session was moved away")
+def _() -> Any:
+    async def departed(self: Shell, machine: Machine) -> None:
+        return None
+
+    return patch.object(Shell, "_departed", departed)
+
+
 @fault("a machine is told what a queued turn says before its place in the queue")
 def _() -> Any:
     real = MachineCore._send_pending

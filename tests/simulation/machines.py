@@ -277,7 +277,7 @@ class SimMachine:
             self.disorder = f"{self.id} is told {say.turn_id}, which it is at"
         jobs.append(job)
         if len(jobs) == 1:
-            self._work_later(job)
+            self._work_later(job, is_new=True)
 
     def _steer(self, steer: Steer) -> None:
         for job in self._sessions.get(steer.session_id, []):
@@ -288,9 +288,9 @@ class SimMachine:
 
     # What it does
 
-    def _work_later(self, job: Job) -> None:
+    def _work_later(self, job: Job, *, is_new: bool = False) -> None:
         delay_s = self._world.random.choice((0.001, 0.01, 0.2, 3.0))
-        if not job.said and self._world.random.random() < 0.1:
+        if is_new and self._world.random.random() < 0.1:
             delay_s = 12.0  # a model that thinks before it speaks
         self._world.after(delay_s, self._work, self._life, job)
 
