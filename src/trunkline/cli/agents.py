@@ -95,7 +95,9 @@ def text_of(value: str | None) -> str | None:
         raise CommandFailed(f"cannot read {value[1:]}: {error}") from error
 
 
-_agents = Records(agents, "agent", ("id", "name", "model", "runtime_type", "created_at", "confirm"))
+_agents = Records(
+    agents, "agent", "Coder", ("id", "name", "model", "runtime_type", "created_at", "confirm")
+)
 _agents.can_list()
 _agents.can_create(_agent, "Coder --prompt @coder.md --tool bash")
 _agents.can_show()
@@ -132,6 +134,7 @@ def _shown(group: Json) -> Json:
 _persons = Records(
     persons,
     "person",
+    "alice",
     ("id", "name", "model", "machine_id", "runtime_type", "created_at", "confirm"),
 )
 _persons.can_list()
@@ -140,7 +143,7 @@ _persons.can_show()
 _persons.can_update(_person, "--model small")
 _persons.can_delete("Delete {}, from every group too.")
 
-_groups = Records(groups, "group", ("id", "name", "persons", "created_at"), _shown)
+_groups = Records(groups, "group", "team", ("id", "name", "persons", "created_at"), _shown)
 _groups.can_list()
 _groups.can_create(
     _group,

@@ -3,6 +3,7 @@
 import re
 
 from trunkline.client import ApiError, Unreachable
+from trunkline.client.errors import QUOTA_REACHED
 
 _HERE = re.compile(r"://(?:localhost|127\.[\d.]+|\[::1\])(?:[:/ ]|$)")
 _BY_STATUS = {
@@ -18,6 +19,8 @@ _BY_STATUS = {
 
 def of_refusal(error: ApiError) -> str:
     """Empty where the message says it all."""
+    if error.code == QUOTA_REACHED:
+        return ""
     hint = _BY_STATUS.get(error.status)
     return f"; {hint}" if hint else ""
 

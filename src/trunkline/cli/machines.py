@@ -53,7 +53,7 @@ async def list_machines(
     )
 
 
-@remote(app, "show", example="trunkline machine show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
+@remote(app, "show", example="trunkline machine show laptop")
 async def show(client: "Client", machine_id: MachineName) -> Record:
     """Show a machine, and what it can run."""
     machine = await client.get("machines", machine_id)
@@ -134,7 +134,7 @@ def add(
     show_result(call(url, token, data, work), as_json=as_json)
 
 
-@remote(app, "schedule", example="trunkline machine schedule --user ID --name laptop")
+@remote(app, "schedule", example="trunkline machine schedule --user Ada --name laptop")
 async def schedule(
     client: "Client",
     user: OfUser = None,
@@ -186,7 +186,7 @@ async def add_yeaft_agent(
     return Record(await client.post("users", user_id, "yeaft-agents", body=given(name=name)))
 
 
-@remote(app, "set-dialect", example="trunkline machine set-dialect ID documented")
+@remote(app, "set-dialect", example="trunkline machine set-dialect laptop documented")
 async def set_dialect(
     client: "Client",
     machine_id: MachineName,
@@ -197,7 +197,7 @@ async def set_dialect(
     return Record(await client.patch("machines", machine_id, body=body))
 
 
-@remote(app, "rename", example="trunkline machine rename ID laptop")
+@remote(app, "rename", example="trunkline machine rename 'this computer' desk")
 async def rename(client: "Client", machine_id: MachineName, name: str) -> Record:
     """Rename a machine."""
     return Record(await client.patch("machines", machine_id, body={"name": name}))
@@ -226,7 +226,7 @@ async def default(
     return Done(f"the default machine is {found['name']} ({chosen}), {state}")
 
 
-@remote(app, "drain", example="trunkline machine drain ID")
+@remote(app, "drain", example="trunkline machine drain laptop")
 async def drain(
     client: "Client",
     machine_id: MachineName,
@@ -237,7 +237,7 @@ async def drain(
     return Record(await client.post("machines", machine_id, "drain", body=body))
 
 
-@remote(app, "token", example="trunkline machine token ID")
+@remote(app, "token", example="trunkline machine token laptop")
 async def token(client: "Client", machine_id: MachineName) -> Record:
     """Print a new token and ticket for an execution plane that is scheduled already."""
     machine = await client.get("machines", machine_id)
@@ -245,14 +245,14 @@ async def token(client: "Client", machine_id: MachineName) -> Record:
     return Record({"user_id": machine["user_id"], **made})
 
 
-@remote(app, "revoke-token", example="trunkline machine revoke-token ID")
+@remote(app, "revoke-token", example="trunkline machine revoke-token laptop")
 async def revoke_token(client: "Client", machine_id: MachineName) -> Done:
     """End what a machine may connect with, and its line. The machine stays; give it a new token."""
     await client.post("machines", machine_id, "revoke-token")
     return Done(f"revoked what {machine_id} could connect with")
 
 
-@remote(app, "terminate", example="trunkline machine terminate ID")
+@remote(app, "terminate", example="trunkline machine terminate laptop")
 async def terminate(client: "Client", machine_id: MachineName) -> Done:
     """Give a machine up: its line is closed, its local process stopped."""
     await client.delete("machines", machine_id)

@@ -39,7 +39,7 @@ async def list_sessions(
     return Rows(shown, columns, raw=found, empty="no sessions yet: trunkline chat")
 
 
-@remote(app, "create", example="trunkline session create --agent ID --title 'Fix the build'")
+@remote(app, "create", example="trunkline session create --agent Coder --title 'Fix the build'")
 async def create(
     client: "Client",
     agent: OfAgent = None,
@@ -65,14 +65,14 @@ async def create(
     return Record(await client.post("sessions", body=body))
 
 
-@remote(app, "show", example="trunkline session show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
+@remote(app, "show", example="trunkline session show 'Fix the build'")
 async def show(client: "Client", session_id: SessionName) -> Record:
     """Show a session, and how to go on with it in a terminal where it runs."""
     session = await client.get("sessions", session_id)
     return Record(session, adopting.hint(session))
 
 
-@remote(app, "log", example="trunkline session log ID --after 120 --json")
+@remote(app, "log", example="trunkline session log 'Fix the build' --after 120 --json")
 async def log(
     client: "Client",
     session_id: SessionName,
@@ -96,13 +96,13 @@ def _said(event: Json) -> Json | str:
     return {name: value for name, value in event.items() if name not in ("type", "turn_id", "ts")}
 
 
-@remote(app, "rename", example="trunkline session rename ID 'A better title'")
+@remote(app, "rename", example="trunkline session rename 'Fix the build' 'A better title'")
 async def rename(client: "Client", session_id: SessionName, title: str) -> Record:
     """Give a session a title."""
     return Record(await client.patch("sessions", session_id, body={"title": title}))
 
 
-@remote(app, "configure", example="trunkline session configure ID temperature=0.2")
+@remote(app, "configure", example="trunkline session configure 'Fix the build' temperature=0.2")
 async def configure(
     client: "Client",
     session_id: SessionName,
@@ -113,14 +113,14 @@ async def configure(
     return Done(f"configured {session_id}")
 
 
-@remote(app, "cancel", example="trunkline session cancel ID")
+@remote(app, "cancel", example="trunkline session cancel 'Fix the build'")
 async def cancel(client: "Client", session_id: SessionName) -> Done:
     """Cancel what a session is doing."""
     await client.sessions.cancel(session_id)
     return Done(f"cancelled {session_id}")
 
 
-@remote(app, "close", example="trunkline session close ID")
+@remote(app, "close", example="trunkline session close 'Fix the build'")
 async def close(client: "Client", session_id: SessionName) -> Done:
     """Stop a session on its machine; its log stays, and unapplied work in its worktree."""
     session = await client.get("sessions", session_id)
@@ -146,7 +146,7 @@ async def approvals(
     return Rows(found, columns, empty="no questions wait", whole="request")
 
 
-@remote(app, "answer", example="trunkline session answer APPROVAL_ID --yes")
+@remote(app, "answer", example="trunkline session answer 01a1dd16 --yes")
 async def answer(
     client: "Client",
     approval_id: ApprovalName,

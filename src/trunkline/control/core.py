@@ -239,6 +239,7 @@ class Core:
             self.sessions,
             self.histories,
             self.storage,
+            self.quotas,
             self.tasks,
             clock,
             settings.data_dir,

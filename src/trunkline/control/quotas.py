@@ -76,11 +76,12 @@ class QuotaReached(LimitReached):
 
     code = "QUOTA_REACHED"
 
-    def __init__(self, name: QuotaName, used: int, most: int) -> None:
+    def __init__(self, name: QuotaName, used: int, most: int, wanted: str = "") -> None:
+        """`wanted`: what there is no room for, where that is not what the quota usually ends."""
         self.details = {"quota": name, "used": used, "max": most}
-        wanted, unit, remedy = _WORDS[name]
+        usual, unit, remedy = _WORDS[name]
         super().__init__(
-            f"no room for {wanted}: {used:,} of {most:,} {unit} are in use (quota {name});"
+            f"no room for {wanted or usual}: {used:,} of {most:,} {unit} are in use (quota {name});"
             f" {remedy} first, or ask an administrator for more"
         )
 
@@ -128,14 +129,14 @@ class Quotas:
         if used + adding > most:
             raise QuotaReached(name, int(used), most)
 
-    async def check_stored(self, user_id: str) -> None:
-        """Whether that user may begin another turn or session. Asked for often: both numbers are
-        those of up to a minute ago, unless they speak against it."""
+    async def check_stored(self, user_id: str, adding: int = 1, wanted: str = "") -> None:
+        """Whether that user may begin another turn or session, or have so many bytes more. Asked
+        for often: both numbers are those of up to a minute ago, unless they speak against it."""
         known = await self.stored.known(user_id, self._most_stored)
-        if known.used >= known.most:
+        if known.used + adding > known.most:
             known = await self.stored.known(user_id, self._most_stored, is_full=True)
-        if known.used >= known.most:
-            raise QuotaReached("stored_bytes", known.used, known.most)
+        if known.used + adding > known.most:
+            raise QuotaReached("stored_bytes", known.used, known.most, wanted)
 
     async def _most_stored(self, user_id: str) -> int:
         async with self._store.read() as connection:

@@ -100,8 +100,10 @@ def test_people_and_their_tokens(cli: Cli) -> None:
     assert "UNAUTHORIZED" in refused.stderr
     assert issued["token"] not in refused.stderr
     cli.json("user", "update", "ada", "--role", "org_admin")
-    cli.ok("user", "delete", user["id"])
-    cli.ok("org", "delete", org["id"])
+    asked = cli.run("user", "delete", "ada")
+    assert (asked.returncode, "Delete the user 'Ada' with all" in asked.stderr) == (1, True)
+    cli.ok("user", "delete", user["id"], "--yes")
+    cli.ok("org", "delete", org["id"], "--yes")
 
 
 def test_a_login_link_can_be_had_while_the_server_runs(cli: Cli) -> None:
@@ -112,7 +114,7 @@ def test_a_login_link_can_be_had_while_the_server_runs(cli: Cli) -> None:
             assert answer.status == 200
         with pytest.raises(urllib.error.HTTPError, match="401"):
             urllib.request.urlopen(link["url"])
-    cli.ok("user", "delete", user["id"])
+    cli.ok("user", "delete", user["id"], "--yes")
 
 
 def test_a_machine_gets_a_new_token_until_it_is_given_up(cli: Cli) -> None:
@@ -294,7 +296,7 @@ def test_the_doctor_looks_at_the_server_that_runs(cli: Cli) -> None:
     )
     with pytest.raises(urllib.error.HTTPError, match="403"):
         urllib.request.urlopen(refused)
-    cli.ok("user", "delete", member["id"])
+    cli.ok("user", "delete", member["id"], "--yes")
 
 
 def test_a_chat_streams_and_goes_on_in_the_same_session(cli: Cli) -> None:
