@@ -91,8 +91,10 @@ def text_of(value: str | None) -> str | None:
         return value
     try:
         return Path(value[1:]).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandFailed(f"cannot read {value[1:]}: {error}") from error
+    except OSError as error:
+        raise CommandFailed(f"cannot read {value[1:]}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CommandFailed(f"cannot read {value[1:]}: it is not UTF-8 text") from error
 
 
 _agents = Records(

@@ -118,6 +118,8 @@ def packed(package: Path) -> bytes:
 
 
 def _zipped(folder: Path) -> bytes:
+    if not any(path.name.casefold() == "skill.md" for path in folder.iterdir()):
+        raise CommandFailed(f"{folder} is no skill: it has no SKILL.md at its top")
     found = sorted(folder.rglob("*"))
     for path in found:
         if path.is_symlink():

@@ -96,6 +96,8 @@ def chat(
     is_talking = _is_terminal() and not follow and not as_json and message != _STDIN
     if message == _STDIN or (message is None and not follow and not is_talking):
         message = _read_message()
+    if message is not None and not message.strip():
+        raise typer.BadParameter("the message is empty")
     if file and message is None:
         raise typer.BadParameter("--file needs a message")
     chosen = agent or model or runtime or machine
