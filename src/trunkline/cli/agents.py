@@ -3,6 +3,7 @@
 An agent is a prompt, a model and tools with a name.
 """
 
+import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -42,6 +43,13 @@ Home = Annotated[
     Named("machines"),
 ]
 Workspace = Annotated[str | None, typer.Option(help="The folder that it works in, on its machine.")]
+SessionConfig = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="A setting of its sessions, as context_window=32768; repeatable. All are said anew.",
+    ),
+]
 
 
 async def _agent(
@@ -57,6 +65,7 @@ async def _agent(
     runtime: Runtime = None,
     acp: Acp = None,
     workspace: Workspace = None,
+    session_config: SessionConfig = None,
 ) -> Json:
     return given(
         description=description,
@@ -70,6 +79,7 @@ async def _agent(
         runtime_type=runtime,
         acp=acp_of(acp),
         workspace=workspace,
+        session_config=dict(map(pair, session_config)) if session_config else None,
     )
 
 
@@ -83,6 +93,17 @@ def acp_of(value: str | None) -> Json | None:
         return {"command": shlex.split(value)}
     except ValueError as error:
         raise CommandFailed(f"--acp: {error}") from error
+
+
+def pair(text: str) -> tuple[str, object]:
+    """NAME=VALUE; the value is JSON, or else text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise typer.BadParameter(f"{text!r} is not NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 def text_of(value: str | None) -> str | None:

@@ -1,12 +1,11 @@
 """`trunkline session`: conversations, their logs, and what they ask of a person."""
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trunkline.cli import adopting, choices, forks, retention, session_list, session_work
-from trunkline.cli.agents import Workspace, acp_of
+from trunkline.cli.agents import Workspace, acp_of, pair
 from trunkline.cli.machines import with_machines
 from trunkline.cli.names import ApprovalName, Named, OfAgent, OnMachine, SessionName, option
 from trunkline.cli.output import Done, Json, Record, Rows
@@ -109,7 +108,7 @@ async def configure(
     changes: Annotated[list[str], typer.Argument(help="NAME=VALUE; VALUE is JSON or text.")],
 ) -> Done:
     """Change parameters of a running session."""
-    await client.sessions.configure(session_id, **dict(map(_pair, changes)))
+    await client.sessions.configure(session_id, **dict(map(pair, changes)))
     return Done(f"configured {session_id}")
 
 
@@ -166,13 +165,3 @@ async def answer(
     more = given(answer=text, session_id=session, scope=scope, reason=reason)
     body = {"confirmed": confirmed, **more}
     return Record(await client.post("approvals", approval_id, body=body))
-
-
-def _pair(text: str) -> tuple[str, object]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise typer.BadParameter(f"{text!r} is not NAME=VALUE")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value

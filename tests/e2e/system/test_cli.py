@@ -190,7 +190,9 @@ def test_a_password_comes_from_stdin_and_a_name_has_to_be_one_users(cli: Cli) ->
 
 def test_agents_memories_servers_and_skills(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "prompt.md").write_text("Be brief.\n")
-    agent = cli.json("agent", "create", "Coder", "--prompt", f"@{tmp_path / 'prompt.md'}")
+    chosen = ("--prompt", f"@{tmp_path / 'prompt.md'}", "--session-config", "context_window=9000")
+    agent = cli.json("agent", "create", "Coder", *chosen)
+    assert agent["session_config"] == {"context_window": 9000}
     assert agent["system_prompt"] == "Be brief.\n"
     changed = cli.json("agent", "update", "coder", "--temperature", "0.2")
     assert (changed["temperature"], changed["system_prompt"]) == (0.2, "Be brief.\n")
