@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline import names
-from trunkline.cli import choices, quotas, retention
+from trunkline.cli import choices, moments, quotas, retention
 from trunkline.cli.names import OfOrg, OfUser, SomeUser, TokenName, UserName, resolve
 from trunkline.cli.output import CommandFailed, Done, Json, Record, Rows
 from trunkline.cli.records import Records
@@ -174,17 +174,6 @@ def _read_secret(what: str, *, confirm: bool = False) -> str:
     return secret
 
 
-_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
-
-
-def _seconds(text: str) -> int:
-    """`90d`, `12h`, `30m` or `45s`."""
-    number, unit = text[:-1], text[-1:]
-    if unit not in _UNITS_S or not number.isascii() or not number.isdigit() or int(number) < 1:
-        raise CommandFailed(f"{text!r} is no time: say 90d, 12h, 30m or 45s")
-    return int(number) * _UNITS_S[unit]
-
-
 @remote(tokens, "create", example="trunkline token create --name phone --expires 90d --scope read")
 async def create_token(
     client: "Client",
@@ -203,7 +192,7 @@ async def create_token(
     """Issue a token. It is shown this once."""
     life_s = None if days is None else int(days * 24 * 3600)
     if expires is not None:
-        life_s = _seconds(expires)
+        life_s = moments.seconds(expires)
     body = given(
         label=name, expires_in_s=life_s, scopes=[one.value for one in scope] if scope else None
     )

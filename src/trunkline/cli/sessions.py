@@ -164,4 +164,8 @@ async def answer(
     """Answer a question. The first answer wins."""
     more = given(answer=text, session_id=session, scope=scope, reason=reason)
     body = {"confirmed": confirmed, **more}
-    return Record(await client.post("approvals", approval_id, body=body))
+    found = await client.post("approvals", approval_id, body=body)
+    request = found["request"]
+    shown = {name: found[name] for name in ("id", "session_id", "state", "answer", "answered_at")}
+    asked = {"question": request.get("message"), "tool": request.get("tool_name")}
+    return Record(found, view=asked | shown)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trunkline.cli import session_work
-from trunkline.cli.agents import Mode, Workspace, acp_of
+from trunkline.cli import choices, session_work
+from trunkline.cli.agents import Workspace, acp_of
 from trunkline.cli.chat.entry import Entry
 from trunkline.cli.forks import FromTurn, forked
 from trunkline.cli.names import OnMachine, option, resolve_all
@@ -71,7 +71,9 @@ def chat(
     workspace: Workspace = None,
     cwd: session_work.Cwd = None,
     worktree: session_work.Worktree = False,
-    mode: Mode = None,
+    mode: Annotated[
+        choices.Mode | None, typer.Option(help="What it may do without a question.")
+    ] = None,
     file: Annotated[
         list[Path] | None,
         typer.Option(exists=True, dir_okay=False, help="A picture or file for the message."),
