@@ -56,7 +56,10 @@ async def list_machines(
 @remote(app, "show", example="trunkline machine show laptop")
 async def show(client: "Client", machine_id: MachineName) -> Record:
     """Show a machine, and what it can run."""
-    machine = await client.get("machines", machine_id)
+    return _record(await client.get("machines", machine_id))
+
+
+def _record(machine: Json) -> Record:
     return Record(machine, _can_run(machine.get("runtimes")), _view(machine))
 
 
@@ -194,13 +197,13 @@ async def set_dialect(
 ) -> Record:
     """Say how an execution plane speaks its wire, from its next connection on."""
     body = {"dialect": None if dialect == "unknown" else dialect}
-    return Record(await client.patch("machines", machine_id, body=body))
+    return _record(await client.patch("machines", machine_id, body=body))
 
 
 @remote(app, "rename", example="trunkline machine rename 'this computer' desk")
 async def rename(client: "Client", machine_id: MachineName, name: str) -> Record:
     """Rename a machine."""
-    return Record(await client.patch("machines", machine_id, body={"name": name}))
+    return _record(await client.patch("machines", machine_id, body={"name": name}))
 
 
 @remote(app, "default", example="trunkline machine default laptop")
@@ -234,7 +237,7 @@ async def drain(
 ) -> Record:
     """Give a machine no new sessions. Those that it has stay; move or close them to empty it."""
     body = {"drain": not off}
-    return Record(await client.post("machines", machine_id, "drain", body=body))
+    return _record(await client.post("machines", machine_id, "drain", body=body))
 
 
 @remote(app, "token", example="trunkline machine token laptop")

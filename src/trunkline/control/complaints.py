@@ -53,8 +53,14 @@ def _other_kind(found: re.Match[str]) -> str:
     return f"must be {_kinds(found['wanted'])}, not {_kinds(found['got'])}"
 
 
-def _blank(_: re.Match[str]) -> str:
-    return "must not be blank"
+def _form(found: re.Match[str]) -> str:
+    """Of the forms that people meet, in words; of others the expression itself."""
+    form = found["form"].replace("\\\\", "\\")
+    if form == r"\S":
+        return "must not be blank"
+    if form.startswith("^https?://"):
+        return "must be an address that begins with http:// or https://"
+    return f"must be of the form {form}"
 
 
 def _missing(found: re.Match[str]) -> str:
@@ -69,6 +75,6 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"Expected `(?P<kind>\w+)` of length (?P<sign>[<>]=) (?P<number>\d+)"), _length),
     (re.compile(r"Expected `(?:int|float)` (?P<sign>[<>]=?) (?P<number>[-\d.e+]+)"), _bound),
     (re.compile(r"Expected `(?P<wanted>[^`]+)`, got `(?P<got>[^`]+)`"), _other_kind),
-    (re.compile(r"Expected `str` matching regex '\\+S'"), _blank),
+    (re.compile(r"Expected `str` matching regex '(?P<form>.+)'"), _form),
     (re.compile(r"Object missing required field `(?P<name>[^`]+)`"), _missing),
 )

@@ -29,6 +29,7 @@ from trunkline.client import ApiError, ClientError, Unreachable
         (ApiError(403, "FORBIDDEN", "not yours"), "`trunkline user me` shows whose token"),
         (ApiError(429, "RATE_LIMITED", "slowly"), "; wait a moment"),
         (ApiError(429, "QUOTA_REACHED", "no room: remove some"), "remove some (QUOTA_REACHED)|"),
+        (ApiError(503, "MACHINE_OFFLINE", "not online"), "; `trunkline machine list --terminated`"),
         (ApiError(502, "BAD_GATEWAY", "the server answered 502"), "behind it?"),
         (ApiError(400, "INVALID_REQUEST", "a\x1b[2J"), "a\\x1b[2J (INVALID_REQUEST)"),
         (ClientError("odd\n"), "odd\\n"),

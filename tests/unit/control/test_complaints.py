@@ -12,6 +12,7 @@ from trunkline.control.complaints import in_words
 class Thing(msgspec.Struct):
     name: Annotated[str, Meta(min_length=1, max_length=9_000)] = "x"
     key: Annotated[str, Meta(min_length=4, pattern="^k")] = "k"
+    where: Annotated[str, Meta(pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")] = "http://x"
     said: Annotated[str, Meta(pattern=r"\S")] = "x"
     count: Annotated[int, Meta(ge=1, le=5)] = 1
     share: Annotated[float, Meta(gt=0, lt=1)] = 0.5
@@ -31,7 +32,8 @@ class Needing(msgspec.Struct):
         ({"name": ""}, "name: must not be empty"),
         ({"name": "x" * 9_001}, "name: may have at most 9,000 characters"),
         ({"key": "k"}, "key: needs at least 4 characters"),
-        ({"key": "long"}, "key: Expected `str` matching regex '^k'"),
+        ({"key": "long"}, "key: must be of the form ^k"),
+        ({"where": "ftp://x"}, "where: must be an address that begins with http:// or https://"),
         ({"said": " "}, "said: must not be blank"),
         ({"count": 0}, "count: must be 1 or more"),
         ({"count": 6}, "count: must be 5 or less"),
