@@ -7,7 +7,7 @@ from trunkline.client.errors import QUOTA_REACHED
 
 _HERE = re.compile(r"://(?:localhost|127\.[\d.]+|\[::1\])(?:[:/ ]|$)")
 _BY_CODE = {
-    "MACHINE_OFFLINE": "`trunkline machine list --terminated` shows which, `trunkline node` starts it",
+    "MACHINE_OFFLINE": "`trunkline machine list --terminated` shows it; `trunkline node` starts it",
 }
 _BY_STATUS = {
     401: "give --token, or set TRUNKLINE_TOKEN or TRUNKLINE_DATA",
