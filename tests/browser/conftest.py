@@ -90,5 +90,5 @@ async def visits(
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def page(visits: Visits) -> Page:
-    """Of `world.user`, after a login link."""
-    return await visits.user()
+    """Of `world.user`, logged in; it is nowhere yet."""
+    return await visits.user(None)

@@ -47,6 +47,7 @@ async def test_a_whole_command_is_shown_and_always_makes_the_rule_that_was_shown
     world: World, page: Page
 ) -> None:
     async with asking(world, "Always", bash("mkdir -p always"), bash("mkdir -p always")) as talk:
+        await page.goto("/")
         await page.get_by_role("link", name="Inbox").click()
         question = card(page, "Always")
         await expect(question.get_by_text("mkdir -p always", exact=True)).to_be_visible()

@@ -136,7 +136,7 @@ export const TurnEnd = memo(function TurnEnd({ row }: { row: EndRow }) {
   const { usage } = row;
   const advice = row.code === null ? null : adviceOn(row.code);
   const facts = [
-    row.durationMs === null ? "" : duration(row.durationMs, language),
+    row.durationMs ? duration(row.durationMs, language) : "",
     usage && usage.tokensIn + usage.tokensOut > 0 ? t.tokens(usage.tokensIn, usage.tokensOut) : "",
     usage && usage.calls > 1 ? t.calls(usage.calls) : "",
     usage?.cost ? money(usage.cost.amount, usage.cost.currency, language) : "",
@@ -153,10 +153,12 @@ export const TurnEnd = memo(function TurnEnd({ row }: { row: EndRow }) {
         </div>
       )}
       <FileChanges files={row.files} foldKey={`${row.key}:files`} />
-      <p className={css.facts}>
-        {row.state === "cancelled" && <Badge tone="warn">{t.cancelled}</Badge>}
-        {facts.join(" · ")}
-      </p>
+      {(row.state === "cancelled" || facts.length > 0) && (
+        <p className={css.facts}>
+          {row.state === "cancelled" && <Badge tone="warn">{t.cancelled}</Badge>}
+          {facts.join(" · ")}
+        </p>
+      )}
     </div>
   );
 });

@@ -105,7 +105,7 @@ export const Thinking = memo(function Thinking({ row }: { row: ThinkingRow }) {
       summary={
         <>
           <Brain size={14} aria-hidden />
-          <span>{name}</span>
+          <span className={css.stage}>{name}</span>
           <span className={css.glimpse}>{last.slice(-200)}</span>
         </>
       }
