@@ -124,7 +124,7 @@ function Form(props: { event: DebugEvent; column: Column; isUnfolded: boolean })
         )}
       </div>
       {texts.length === 0 && (
-        <p className={css.soft} title={column === "raw" ? t.unknownHelp : undefined}>
+        <p className={css.soft}>
           {column === "raw" ? t.unknown : t.nothing}
         </p>
       )}

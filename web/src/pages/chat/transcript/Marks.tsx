@@ -156,7 +156,14 @@ export const TurnEnd = memo(function TurnEnd({ row }: { row: EndRow }) {
       {(row.state === "cancelled" || facts.length > 0) && (
         <p className={css.facts}>
           {row.state === "cancelled" && <Badge tone="warn">{t.cancelled}</Badge>}
-          {facts.join(" · ")}
+          <span>
+            {facts.map((fact, index) => (
+              <span key={index}>
+                {index > 0 && " · "}
+                <span className={css.fact}>{fact}</span>
+              </span>
+            ))}
+          </span>
         </p>
       )}
     </div>
