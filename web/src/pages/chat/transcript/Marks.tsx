@@ -5,6 +5,7 @@ import { memo, use } from "react";
 
 import { QuestionCard } from "../../../approvals";
 import { allowed, endOf } from "../../../approvals/Outcome";
+import { translated } from "../../../approvals/question";
 import { words as asking } from "../../../approvals/words";
 import { useWords } from "../../../i18n";
 import { useLanguage } from "../../../i18n/language";
@@ -56,7 +57,7 @@ export const Question = memo(function Question({ row }: { row: QuestionRow }) {
     const { requestId, event, ts, resolution } = row;
     return <QuestionCard asked={{ sessionId, requestId, event, askedAt: ts, resolution }} />;
   }
-  const said = text(row.event["message"]) || text(row.event["tool_name"]);
+  const said = translated(text(row.event["message"]), answers.mayUse) || text(row.event["tool_name"]);
   const answer = row.resolution && asText(row.resolution.answer);
   const reason = row.resolution?.reason ?? "";
   const isPlain = row.event["kind"] === "input" || row.event["kind"] === "select";
