@@ -306,8 +306,11 @@ async def test_a_picture_goes_along_and_a_command_is_completed(world: World, pag
     await expect(message(page)).to_have_value("/compact ")
     await say(page, "What is this")
     await expect(page.get_by_text("A very small picture.")).to_be_visible()
-    await expect(page.get_by_role("article", name="You")).to_contain_text("pixel.png")
+    said = page.get_by_role("article", name="You")
+    await expect(said.get_by_role("img", name="pixel.png")).to_be_visible()
     await expect(page.get_by_role("button", name="Remove pixel.png")).to_have_count(0)
+    await page.reload()
+    await expect(said).to_contain_text("pixel.png")  # the log has its name alone
 
 
 async def test_on_a_phone_the_list_and_a_chat_are_screens_of_their_own(
