@@ -20,6 +20,7 @@ import structlog
 
 from trunkline.execution.errors import StartFailed
 from trunkline.execution.fence import capabilities, landlock, profile, seccomp, words
+from trunkline.execution.fence.connects import Connects
 from trunkline.execution.fence.profile import Profile
 from trunkline.execution.fence.watch import Watch
 
@@ -48,11 +49,12 @@ def enter(allowed: Profile) -> "CommandThread | None":
         if allowed.kind == "session":
             capabilities.drop()
         if allowed.kind == "program":
-            landlock.Ruleset(landlock.abi(), files=False).apply()
+            if allowed.landlock_abi >= landlock.ABI_SCOPES:
+                landlock.Ruleset(allowed.landlock_abi, files=False).apply()
             return None
         _own_rules(allowed).apply()
         if (machine := seccomp.machine()) is not None:
-            seccomp.apply(seccomp.session_filter(machine))
+            seccomp.apply(seccomp.session_filter(machine, guards=allowed.network == "list"))
     except OSError as error:
         why = f"the session could not be fenced in: {error}"
         if allowed.mode == "require" or allowed.network != "open":
@@ -63,13 +65,13 @@ def enter(allowed: Profile) -> "CommandThread | None":
 
 
 def _own_rules(allowed: Profile) -> landlock.Ruleset:
-    rules = _rules(allowed, landlock.abi())
+    rules = _rules(allowed)
     rules.allow_writing(allowed.own)
     return rules
 
 
-def _rules(allowed: Profile, version: int, *, ports: bool = False) -> landlock.Ruleset:
-    rules = landlock.Ruleset(version, ports=ports)
+def _rules(allowed: Profile, *, ports: bool = False) -> landlock.Ruleset:
+    rules = landlock.Ruleset(allowed.landlock_abi, ports=ports)
     rules.allow_reading([*allowed.read, *_modules(allowed)])
     rules.allow_reading([allowed.received], is_real=True)
     rules.allow_listing(["/dev"])
@@ -107,6 +109,7 @@ class CommandThread:
         self._allowed = allowed
         self._failure: OSError | None = None
         self._watch = Watch(allowed)
+        self._connects = Connects(allowed.proxy_port) if allowed.network == "list" else None
         self._thread = ThreadPoolExecutor(1, "commands", initializer=self._confine)
 
     def problem(self) -> str | None:
@@ -118,18 +121,17 @@ class CommandThread:
 
     def _confine(self) -> None:
         allowed = self._allowed
-        version = landlock.abi()
         try:
-            rules = _rules(allowed, version, ports=allowed.network == "list")
-            if allowed.network == "list" and version >= landlock.ABI_PORTS:
-                rules.allow_port(allowed.proxy_port)
-            rules.apply()
+            _rules(allowed, ports=self._connects is not None).apply()
             machine = seccomp.machine()
-            if machine is not None:
-                packed = seccomp.command_filter(
-                    machine, allowed.network, keeps_sizes=version >= landlock.ABI_TRUNCATE
-                )
+            if machine is None:
+                return
+            keeps_sizes = allowed.landlock_abi >= landlock.ABI_TRUNCATE
+            packed = seccomp.command_filter(machine, allowed.network, keeps_sizes=keeps_sizes)
+            if self._connects is None:
                 seccomp.apply(packed)
+            else:
+                self._connects.answer(seccomp.apply_asking(packed))
         except OSError as error:
             self._failure = error
 

@@ -72,7 +72,7 @@ class Fence:
             raise StartFailed(self._words("open"), code="FENCE_REQUIRED")
         network, hosts = self._access({**start.agent_config, **start.session_config})
         is_ours = start.runtime_type == ipc.DEFAULT_RUNTIME
-        if network != "open" and not (self.in_force and self._found.calls and is_ours):
+        if not (network == "open" or (is_ours and self._can_keep(network))):
             why = f"the network {network!r} can only be kept inside of a fence, and there is none"
             raise StartFailed(f"{why} around this session", code="FENCE_REQUIRED")
         if not self.in_force:
@@ -80,6 +80,7 @@ class Fence:
         allowed = Profile(
             mode=self._mode,
             kind="program",
+            landlock_abi=self._found.landlock_abi,
             network=network,
             hosts=hosts,
             memory_bytes=self._memory,
@@ -105,6 +106,10 @@ class Fence:
             proxy=self.proxy.address(start.session_id, hosts) if network == "list" else "",
             proxy_port=self.proxy.port,
         )
+
+    def _can_keep(self, network: Network) -> bool:
+        found = self._found
+        return self.in_force and found.calls and (network != "list" or found.connects)
 
     def _workspace(self, work: Path) -> list[str]:
         hidden = self._unseen

@@ -3,15 +3,18 @@
 import ctypes
 import errno
 import os
+import socket
 import sys
+import threading
 from pathlib import Path
 
 import msgspec
 
 from trunkline.execution.fence import landlock, seccomp
+from trunkline.execution.fence.connects import Connects
 
-_FILES, _CALLS = 1, 2
-_UNSHARE_ANY = 0
+_FILES, _CALLS, _CONNECTS = 1, 2, 4
+_TRIED_S_MAX = 5.0
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +23,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     landlock_abi: int = 0
     files: bool = False
     calls: bool = False
+    connects: bool = False
+    """Whether each `connect` of a command can be judged."""
     is_root: bool = False
     why_not: str = ""
     """What stands in the way, where nothing works."""
@@ -28,27 +33,25 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     def signals(self) -> bool:
         return self.files and self.landlock_abi >= landlock.ABI_SCOPES
 
-    @property
-    def ports(self) -> bool:
-        return self.files and self.landlock_abi >= landlock.ABI_PORTS
 
-
-def look() -> Found:
-    """Forks: to be called where this process has one thread. Takes some milliseconds."""
+def look(abi_max: int = landlock.ABI_KNOWN) -> Found:
+    """Forks: to be called where this process has one thread. Takes some milliseconds. `abi_max`:
+    as if the kernel knew no more of Landlock."""
     is_root = os.geteuid() == 0 if hasattr(os, "geteuid") else False
     if sys.platform != "linux":
         return Found(is_root=is_root, why_not=f"{sys.platform} has nothing that is known here")
-    version = landlock.abi()
+    version = min(landlock.abi(), abi_max)
     pid = os.fork()
     if pid == 0:
         os._exit(_tried(version))
     _, status = os.waitpid(pid, 0)
     works = os.waitstatus_to_exitcode(status)
-    works = works if works in range(4) else 0
+    works = works if works in range(8) else 0
     return Found(
         landlock_abi=version,
         files=bool(works & _FILES),
         calls=bool(works & _CALLS),
+        connects=bool(works & _CONNECTS),
         is_root=is_root,
         why_not="" if works & _FILES else _reason(version),
     )
@@ -64,18 +67,40 @@ def _tried(version: int) -> int:
     """In a process of its own: confined, it must not reach what it reached before."""
     works = 0
     try:
+        machine = seccomp.machine()
+        if machine is not None and _connects_are_judged(machine):
+            works |= _CONNECTS
         if version:
             rules = landlock.Ruleset(version)
             rules.allow_reading(["/usr"])
             rules.apply()
             works |= _FILES if _is_refused("/etc/passwd") else 0
-        machine = seccomp.machine()
         if machine is not None:
             seccomp.apply(seccomp.command_filter(machine, "off", keeps_sizes=True))
             works |= _CALLS if _ptrace_is_refused() else 0
     except BaseException:
         return works
     return works
+
+
+def _connects_are_judged(machine: str) -> bool:
+    """One that is allowed must come about, and one elsewhere on the same port must not."""
+    outcomes: list[int] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        connects = Connects(port)
+
+        def tried() -> None:
+            packed = seccomp.command_filter(machine, "list", keeps_sizes=True)
+            connects.answer(seccomp.apply_asking(packed))
+            for host in ("127.0.0.1", "127.0.0.2"):
+                with socket.socket() as one:
+                    outcomes.append(one.connect_ex((host, port)))
+
+        thread = threading.Thread(target=tried, daemon=True)
+        thread.start()
+        thread.join(_TRIED_S_MAX)
+    return outcomes == [0, errno.EACCES]
 
 
 def _is_refused(path: str) -> bool:

@@ -86,6 +86,8 @@ class Profile(msgspec.Struct, kw_only=True, omit_defaults=True):
     mode: Mode = "auto"
     kind: Literal["session", "program"] = "session"
     """`program`: the driver of another maker's program, which reads and writes where that does."""
+    landlock_abi: int = 0
+    """What the kernel knows of Landlock, or is taken to know."""
     read: list[str] = []
     write: list[str] = []
     own: list[str] = []

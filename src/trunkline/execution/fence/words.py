@@ -10,7 +10,6 @@ NOT_COVERED = (
     "it can be seen that a file exists, with its size and times",
     "command lines of other processes can be seen",
     "System V shared memory of the same user can be reached",
-    "with a list of hosts, any host can be reached on the one port that the proxy uses",
 )
 """What neither Landlock nor seccomp can keep from a session; the guide says it in these words."""
 _NETWORK = {
@@ -35,7 +34,7 @@ def told(found: Found, mode: Mode, network: Network = "open") -> str:
         "files: kernel",
         f"signals: {'kernel' if found.signals else 'no (old kernel)'}",
         f"sockets: {'blocked' if found.calls else 'no'}",
-        _network(found, network),
+        _NETWORK[network],
         "memory: bounded and watched",
         "processes: watched",
     ]
@@ -56,9 +55,3 @@ def hint(network: Network) -> str:
         " write the workspace and $TMPDIR; other files and processes, /tmp, /dev/shm and Unix"
         f" sockets are out of reach.{reach[network]} Stay inside, or say what the work needs"
     )
-
-
-def _network(found: Found, network: Network) -> str:
-    if network == "list" and not found.ports:
-        return "network: list for programs that keep to the proxy (old kernel)"
-    return _NETWORK[network]

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from trunkline.execution.errors import StartFailed
@@ -17,7 +18,7 @@ from trunkline.execution.fence.seccomp import command_filter, session_filter
 from trunkline.execution.home import Home
 from trunkline.execution.session import ipc
 
-ALL = Found(landlock_abi=7, files=True, calls=True)
+ALL = Found(landlock_abi=6, files=True, calls=True, connects=True)
 NONE = Found(why_not="an old kernel")
 
 
@@ -76,7 +77,12 @@ def test_where_a_fence_is_required_and_there_is_none_no_session_starts(home: Hom
 
 @pytest.mark.parametrize(
     ("found", "runtime", "network"),
-    [(NONE, "semigraph", "off"), (NONE, "semigraph", "list"), (ALL, "claude-code", "off")],
+    [
+        (NONE, "semigraph", "off"),
+        (NONE, "semigraph", "list"),
+        (msgspec.structs.replace(ALL, connects=False), "semigraph", "list"),
+        (ALL, "claude-code", "off"),
+    ],
 )
 def test_a_network_that_cannot_be_closed_is_not_called_closed(
     home: Home, found: Found, runtime: str, network: str
@@ -280,7 +286,7 @@ def test_a_list_means_hosts_and_what_is_below_a_name(
 def test_the_words_say_what_an_old_kernel_lacks() -> None:
     told = words.told(Found(landlock_abi=2, files=True, calls=True, is_root=True), "auto", "list")
     assert "files: kernel; signals: no (old kernel); sockets: blocked" in told
-    assert "programs that keep to the proxy" in told
+    assert "network: list, through this machine's proxy" in told
     assert "runs as root" in told
 
 
