@@ -38,6 +38,7 @@ from trunkline.execution.runtimes.hosted.adapter import HostedAdapter
 from trunkline.execution.runtimes.openclaw.runtime import OpenClaw
 from trunkline.execution.session import compacting
 from trunkline.execution.session.answers import SessionAnswers
+from trunkline.execution.session.fencing import no_fence
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
@@ -133,7 +134,7 @@ class Node:
             sessions_max=settings.sessions_max,
             clock=time.time,
             local=local,
-            fence=fence.profile if fence is not None else lambda _start: None,
+            fence=fence.profile if fence is not None else no_fence,
         )
         self._models_offered: Json | None = None
         catalog = Catalog(runtimes, home, os.environ)

@@ -73,7 +73,7 @@ def _own_rules(allowed: Profile) -> landlock.Ruleset:
 def _rules(allowed: Profile, *, ports: bool = False) -> landlock.Ruleset:
     rules = landlock.Ruleset(allowed.landlock_abi, ports=ports)
     rules.allow_reading([*allowed.read, *_modules(allowed)])
-    rules.allow_reading([allowed.received], is_real=True)
+    rules.allow_reading([allowed.received, *allowed.granted], is_real=True)
     rules.allow_listing(["/dev"])
     rules.allow_devices(profile.devices())
     rules.allow_writing([*allowed.write, allowed.temp])

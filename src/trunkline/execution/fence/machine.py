@@ -12,6 +12,7 @@ from trunkline.execution.attachments import FOLDER as ATTACHMENTS
 from trunkline.execution.errors import StartFailed
 from trunkline.execution.fence import hosts as hosts_of
 from trunkline.execution.fence import profile, words
+from trunkline.execution.fence.access import Access, widened
 from trunkline.execution.fence.probe import Found
 from trunkline.execution.fence.profile import Mode, Profile
 from trunkline.execution.fence.proxy import Proxy
@@ -66,8 +67,9 @@ class Fence:
     def _words(self, network: Network) -> str:
         return words.told(self._found, self._mode, network)
 
-    def profile(self, start: ipc.Start) -> Profile | None:
-        """None where there is no fence. Raises StartFailed where one is required."""
+    def profile(self, start: ipc.Start, access: Access | None = None) -> Profile | None:
+        """None where there is no fence. `access`: what a person lets one command do besides.
+        Raises StartFailed where a fence is required; RequestFailed for what nobody can allow."""
         if not self.in_force and self._mode == "require":
             raise StartFailed(self._words("open"), code="FENCE_REQUIRED")
         network, hosts = self._access({**start.agent_config, **start.session_config})
@@ -94,7 +96,7 @@ class Fence:
         work = self._home.workspace_of(start.workspace).resolve()
         git = profile.git_folders(work, self._git_roots)
         repository = filter(profile.is_real, [*git.write, *start.writable])
-        return msgspec.structs.replace(
+        made = msgspec.structs.replace(
             allowed,
             kind="session",
             read=[*self._read, str(self._home.skills), str(self._home.programs), *git.read],
@@ -106,6 +108,12 @@ class Fence:
             proxy=self.proxy.address(start.session_id, hosts) if network == "list" else "",
             proxy_port=self.proxy.port,
         )
+        if access is None:
+            return made
+        # Of what is the user's own, a person may open what they name; the rest stays hidden.
+        named = [Path(path) for path in (*access.read, *access.write)]
+        hidden = [one for one in self._unseen if one in self._hidden or not _holds_any(one, named)]
+        return widened(made, access, hidden=hidden, machine_network=self._network)
 
     def _can_keep(self, network: Network) -> bool:
         found = self._found
@@ -136,3 +144,7 @@ class Fence:
             allowed = named if network == "list" and hosts is not None else self._hosts
             return "list", [one for one in allowed if hosts_of.is_below(one, self._hosts)]
         return network, named if network == "list" else []
+
+
+def _holds_any(folder: Path, paths: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(folder) for path in paths)

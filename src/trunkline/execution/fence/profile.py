@@ -94,6 +94,8 @@ class Profile(msgspec.Struct, kw_only=True, omit_defaults=True):
     temp: str = ""
     received: str = ""
     """The files that people sent, which commands read."""
+    granted: list[str] = []
+    """What a person has let one command read besides."""
     cache: str = ""
     network: Network = "open"
     hosts: list[str] = []

@@ -1,5 +1,6 @@
 """What is in force on a machine, in words that people read before they say yes."""
 
+from trunkline import names
 from trunkline.execution.fence.probe import Found
 from trunkline.execution.fence.profile import Mode
 from trunkline.execution.fence.seccomp import Network
@@ -53,5 +54,6 @@ def hint(network: Network) -> str:
     return (
         "the fence around this session may have refused it: commands read the system, and read and"
         " write the workspace and $TMPDIR; other files and processes, /tmp, /dev/shm and Unix"
-        f" sockets are out of reach.{reach[network]} Stay inside, or say what the work needs"
+        f" sockets are out of reach.{reach[network]} Stay inside, or, if the work needs more, ask a"
+        f" person for it with {names.ACCESS_TOOL}"
     )
