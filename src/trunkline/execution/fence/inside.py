@@ -11,10 +11,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
 import structlog
 
@@ -25,6 +26,11 @@ from trunkline.execution.fence.profile import Profile
 from trunkline.execution.fence.watch import Watch
 
 _log = structlog.get_logger(__name__)
+
+FILE_THREADS_MAX = 4  # for what file tools do; each is confined by itself
+
+_A = TypeVarTuple("_A")
+_R = TypeVar("_R")
 
 
 def prepare() -> None:
@@ -103,14 +109,20 @@ def _caches(folder: str) -> dict[str, str]:
 
 
 class CommandThread:
-    """Starts programs from a thread that may do less than this process."""
+    """Starts programs, and touches files for tools, from threads that may do less than this
+    process."""
 
     def __init__(self, allowed: Profile) -> None:
         self._allowed = allowed
         self._failure: OSError | None = None
         self._watch = Watch(allowed)
         self._connects = Connects(allowed.proxy_port) if allowed.network == "list" else None
-        self._thread = ThreadPoolExecutor(1, "commands", initializer=self._confine)
+        self._thread = ThreadPoolExecutor(
+            1, "commands", initializer=self._tried, initargs=(self._confine,)
+        )
+        self._files = ThreadPoolExecutor(
+            FILE_THREADS_MAX, "files", initializer=self._tried, initargs=(self._confine_files,)
+        )
 
     def problem(self) -> str | None:
         return self._watch.problem()
@@ -119,30 +131,47 @@ class CommandThread:
     def limits_told(self) -> str:
         return words.hint(self._allowed.network)
 
-    def _confine(self) -> None:
-        allowed = self._allowed
+    def _tried(self, confine: Callable[[], None]) -> None:
         try:
-            _rules(allowed, ports=self._connects is not None).apply()
-            machine = seccomp.machine()
-            if machine is None:
-                return
-            keeps_sizes = allowed.landlock_abi >= landlock.ABI_TRUNCATE
-            packed = seccomp.command_filter(machine, allowed.network, keeps_sizes=keeps_sizes)
-            if self._connects is None:
-                seccomp.apply(packed)
-            else:
-                self._connects.answer(seccomp.apply_asking(packed))
+            confine()
         except OSError as error:
             self._failure = error
+
+    def _confine_files(self) -> None:
+        _rules(self._allowed).apply()
+
+    def _confine(self) -> None:
+        allowed = self._allowed
+        _rules(allowed, ports=self._connects is not None).apply()
+        machine = seccomp.machine()
+        if machine is None:
+            return
+        keeps_sizes = allowed.landlock_abi >= landlock.ABI_TRUNCATE
+        packed = seccomp.command_filter(machine, allowed.network, keeps_sizes=keeps_sizes)
+        if self._connects is None:
+            seccomp.apply(packed)
+        else:
+            self._connects.answer(seccomp.apply_asking(packed))
 
     async def start(self, argv: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":
         """As `subprocess.Popen`. Raises OSError, also where the thread could not be confined."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._popen, list(argv), options)
 
-    def _popen(self, argv: list[str], options: dict[str, Any]) -> "subprocess.Popen[bytes]":
+    async def call(self, function: Callable[[*_A], _R], *arguments: *_A) -> _R:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._files, self._called, partial(function, *arguments))
+
+    def _called(self, function: Callable[[], _R]) -> _R:
+        self._check()
+        return function()
+
+    def _check(self) -> None:
         if self._failure is not None:
             raise OSError(f"it cannot be fenced in: {self._failure}")
+
+    def _popen(self, argv: list[str], options: dict[str, Any]) -> "subprocess.Popen[bytes]":
+        self._check()
         if self._allowed.network == "list":
             options["env"] = _with_proxy(options.get("env") or {}, self._allowed.proxy)
         return subprocess.Popen(argv, **options)  # noqa: S603 - what an agent runs
