@@ -113,6 +113,7 @@ class Node:
                 secrets=[settings.token, settings.ticket or "", *settings.api_keys.values()],
             ),
             routes_env=os.environ,
+            fence=fence.of_gateway() if fence is not None else None,
         )
         runtimes: dict[str, MakeAdapter] = {
             "semigraph": semigraph,

@@ -28,11 +28,20 @@ _PATHS = ("path", "file_path", "notebook_path")
 
 
 class Permits:
-    """A session's rules, for all its agents; `fenced`: whether its programs are confined."""
+    """A session's rules, for all its agents; `fenced`: whether its programs are confined, and
+    `fence` how, in words."""
 
-    def __init__(self, rules: Any = (), problems: list[str] | None = None, *, fenced: bool = False):
+    def __init__(
+        self,
+        rules: Any = (),
+        problems: list[str] | None = None,
+        *,
+        fenced: bool = False,
+        fence: str = "",
+    ) -> None:
         self.rules: list[Rule] = []
         self.fenced = fenced
+        self.fence = fence
         self.outside: dict[str, None] = {}
         """The tools that brought in what did not come from the session's user, in this process;
         the checkpoint has those of before."""

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, TypeVarTuple
 import structlog
 
 from trunkline.execution.errors import StartFailed
-from trunkline.execution.fence import capabilities, landlock, profile, seccomp, words
+from trunkline.execution.fence import capabilities, landlock, masks, profile, seccomp, words
 from trunkline.execution.fence.connects import Connects
 from trunkline.execution.fence.profile import Profile
 from trunkline.execution.fence.watch import Watch
@@ -55,6 +55,8 @@ def enter(allowed: Profile) -> "CommandThread | None":
         if allowed.kind == "session":
             capabilities.drop()
         if allowed.kind == "program":
+            if allowed.hidden:
+                masks.mask(allowed.hidden, allowed.kept)
             if allowed.landlock_abi >= landlock.ABI_SCOPES:
                 landlock.Ruleset(allowed.landlock_abi, files=False).apply()
             return None
@@ -63,7 +65,7 @@ def enter(allowed: Profile) -> "CommandThread | None":
             seccomp.apply(seccomp.session_filter(machine, guards=allowed.network == "list"))
     except OSError as error:
         why = f"the session could not be fenced in: {error}"
-        if allowed.mode == "require" or allowed.network != "open":
+        if allowed.mode == "require" or allowed.network != "open" or allowed.hidden:
             raise StartFailed(why, code="FENCE_REQUIRED") from error
         _log.warning("no fence", problem=why)
         return None

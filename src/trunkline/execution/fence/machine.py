@@ -1,6 +1,7 @@
 """The fence of one machine, as its daemon has it: what is in force, and each session's profile."""
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -89,7 +90,7 @@ class Fence:
             told=self._words(network),
         )
         if not is_ours:
-            return allowed
+            return self._of_program(allowed, start)
         internal = self._home.internal.resolve()
         folder = internal / self._home.sessions.name / self._home.session(start.session_id).name
         cache = internal / self._home.cache.name
@@ -114,6 +115,36 @@ class Fence:
         named = [Path(path) for path in (*access.read, *access.write)]
         hidden = [one for one in self._unseen if one in self._hidden or not _holds_any(one, named)]
         return widened(made, access, hidden=hidden, machine_network=self._network)
+
+    def _of_program(self, allowed: Profile, start: ipc.Start) -> Profile:
+        """What its maker decided stays as it is; what is other sessions', or the control plane's,
+        it does not see, where the system can do that."""
+        home, internal = self._home, self._home.internal.resolve()
+        hidden = [str(one) for one in self._hidden] if self._found.masks else []
+        own = [home.sessions / home.session(start.session_id).name, home.programs, home.skills]
+        kept = [internal / one.relative_to(home.internal) for one in (*own, home.cache)]
+        work = home.workspace_of(start.workspace).resolve()
+        kept += [work, *map(Path, start.writable), Path(sys.prefix), Path(sys.base_prefix)]
+        return msgspec.structs.replace(
+            allowed,
+            hidden=hidden,
+            kept=[str(one) for one in kept],
+            told=words.told_of_program(self._found, self._mode),
+        )
+
+    def of_gateway(self) -> Profile | None:
+        """Of OpenClaw's gateway, which is one for all sessions."""
+        if not self.in_force:
+            return None
+        internal = self._home.internal.resolve()
+        hidden = [str(one) for one in self._hidden if one != internal]
+        return Profile(
+            mode=self._mode,
+            kind="program",
+            landlock_abi=self._found.landlock_abi,
+            hidden=hidden if self._found.masks else [],
+            kept=[str(self._home.root.resolve()), sys.prefix, sys.base_prefix],
+        )
 
     def _can_keep(self, network: Network) -> bool:
         found = self._found

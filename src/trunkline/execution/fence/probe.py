@@ -6,11 +6,13 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from trunkline.execution.fence import landlock, seccomp
+from trunkline.execution.fence import landlock, masks, seccomp
 from trunkline.execution.fence.connects import Connects
 
 _FILES, _CALLS, _CONNECTS = 1, 2, 4
@@ -25,6 +27,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     calls: bool = False
     connects: bool = False
     """Whether each `connect` of a command can be judged."""
+    masks: bool = False
+    """Whether folders can be hidden from a program that is not confined otherwise."""
     is_root: bool = False
     why_not: str = ""
     """What stands in the way, where nothing works."""
@@ -41,20 +45,34 @@ def look(abi_max: int = landlock.ABI_KNOWN) -> Found:
     if sys.platform != "linux":
         return Found(is_root=is_root, why_not=f"{sys.platform} has nothing that is known here")
     version = min(landlock.abi(), abi_max)
-    pid = os.fork()
-    if pid == 0:
-        os._exit(_tried(version))
-    _, status = os.waitpid(pid, 0)
-    works = os.waitstatus_to_exitcode(status)
-    works = works if works in range(8) else 0
+    works = _in_a_process(partial(_tried, version))
     return Found(
         landlock_abi=version,
         files=bool(works & _FILES),
         calls=bool(works & _CALLS),
         connects=bool(works & _CONNECTS),
+        masks=bool(_in_a_process(_masks_hold)),
         is_root=is_root,
         why_not="" if works & _FILES else _reason(version),
     )
+
+
+def _in_a_process(attempt: Callable[[], int]) -> int:
+    """What it finds out, in a process that is then gone."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(attempt())
+    _, status = os.waitpid(pid, 0)
+    works = os.waitstatus_to_exitcode(status)
+    return works if works in range(8) else 0
+
+
+def _masks_hold() -> int:
+    try:
+        masks.mask(["/etc"], ["/etc/ssl"])
+        return not Path("/etc/passwd").exists()
+    except BaseException:
+        return 0
 
 
 def _reason(version: int) -> str:

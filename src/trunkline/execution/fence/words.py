@@ -44,6 +44,21 @@ def told(found: Found, mode: Mode, network: Network = "open") -> str:
     return "; ".join(parts)
 
 
+def told_of_program(found: Found, mode: Mode) -> str:
+    """The same for a program of another maker, which has its own idea of what it may do."""
+    if not in_force(found, mode):
+        return told(found, mode)
+    hidden = "all but other sessions and the control plane's data" if found.masks else "all"
+    parts = [
+        f"files: {hidden}, as this program decides",
+        f"signals: {'kernel' if found.signals else 'no (old kernel)'}",
+        "sockets: open",
+        "network: open",
+        "memory: bounded",
+    ]
+    return "; ".join(parts)
+
+
 def hint(network: Network) -> str:
     """For a command that was refused something, and for the model that reads it."""
     reach = {

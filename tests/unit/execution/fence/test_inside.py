@@ -71,3 +71,82 @@ def test_file_tools_have_no_more_files_than_commands(tmp_path: Path) -> None:
         "for a tool": "PermissionError",
         "of the workspace": "common",
     }
+
+
+OF_A_PROGRAM = """
+import ctypes, json, os, subprocess, sys
+from pathlib import Path
+import msgspec
+from trunkline.execution.fence import inside
+from trunkline.execution.fence.profile import Profile
+
+place = Path(sys.argv[2])
+inside.enter(msgspec.json.decode(sys.argv[1], type=Profile))
+token, other = place / "data" / "admin-token", place / "home/.semibot/sessions/s-2/said"
+shown = f"cat {token} {other} {place}/data/*"
+umount = f"umount {place}/data; {shown}"
+nested = f"unshare -Umr sh -c '{umount}'"
+(place / "home/.semibot/sessions/s-1/state").write_text("kept")
+(place / "elsewhere").write_text("as its maker decided")
+
+def ran(command):
+    return subprocess.run(["sh", "-c", command], capture_output=True, text=True).stdout
+
+print(json.dumps({
+    "shown": ran(shown), "unmasked": ran(umount), "nested": ran(nested),
+    "listed": ran(f"ls {place}/data {place}/home/.semibot/sessions"),
+    "user": ran("id -u"), "capabilities": ran("grep CapEff /proc/self/status"),
+    "signal": ran(f"kill -URG {os.getppid()} && echo sent"),
+}))
+"""
+
+
+@pytest.mark.skipif(not FOUND.masks, reason="no user namespaces here")
+def test_a_program_of_others_does_not_see_other_sessions_nor_the_control_planes_data(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path / "home")
+    home.make()
+    for session_id in ("s-1", "s-2"):
+        home.session(session_id).mkdir()
+        (home.session(session_id) / "said").write_text("what was said")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "admin-token").write_text("admin")
+    fence = Fence(home, "require", FOUND, hidden=[tmp_path / "data", home.outbox], env={})
+    start = ipc.Start(session_id="s-1", home=str(home.root), runtime_type="claude-code")
+    allowed = fence.profile(start)
+    assert isinstance(allowed, Profile)
+    assert "all but other sessions and the control plane's data" in allowed.told
+    done = subprocess.run(
+        [sys.executable, "-c", OF_A_PROGRAM, msgspec.json.encode(allowed).decode(), tmp_path],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    assert (found["shown"], found["unmasked"], found["nested"]) == ("", "", "")
+    listed = f"{tmp_path}/data:\n\n{home.sessions}:\ns-1\n"
+    assert (found["listed"], found["user"]) == (listed, f"{os.geteuid()}\n")
+    assert int(found["capabilities"].split()[1], 16) & (1 << 21) == 0  # CAP_SYS_ADMIN
+    assert found["signal"] == ("" if FOUND.signals else "sent\n")
+    assert (home.session("s-1") / "state").read_text() == "kept"
+    assert (tmp_path / "elsewhere").read_text() == "as its maker decided"
+    assert (tmp_path / "data" / "admin-token").read_text() == "admin"
+
+
+@pytest.mark.parametrize("version", [1, 5])
+def test_a_program_of_others_runs_on_a_kernel_that_knows_no_signals(
+    tmp_path: Path, version: int
+) -> None:
+    allowed = Profile(mode="require", kind="program", landlock_abi=version)
+    program = (
+        "import sys, msgspec; from trunkline.execution.fence import inside, profile;"
+        "inside.enter(msgspec.json.decode(sys.argv[1], type=profile.Profile)); print('runs')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, msgspec.json.encode(allowed).decode()],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "runs\n"
