@@ -36,13 +36,17 @@ def mask(hidden: Sequence[str], kept: Sequence[str]) -> None:
     there = [one for one in hidden if Path(one).is_dir()]
     folders = [one for one in there if not _below(one, there)]
     needed = [one for one in sorted(kept) if _below(one, folders) and Path(one).is_dir()]
-    handles = [(one, _opened(one)) for one in needed]
+    links = [(one, os.readlink(one)) for one in needed if Path(one).is_symlink()]  # noqa: PTH115
+    handles = [(one, _opened(one)) for one in needed if not Path(one).is_symlink()]
     for folder in folders:
         _mount("tmpfs", folder, "tmpfs", _NO_SUID | _NO_DEVICES, "mode=0700,size=1m")
     for place, handle in handles:
         Path(place).mkdir(parents=True, exist_ok=True)
         _mount(f"/proc/self/fd/{handle}", place, flags=_BIND | _REC)
         os.close(handle)
+    for place, target in links:
+        Path(place).parent.mkdir(parents=True, exist_ok=True)
+        Path(place).symlink_to(target)
     for folder in folders:
         _mount("none", folder, flags=_REMOUNT | _BIND | _READ_ONLY | _NO_SUID | _NO_DEVICES)
     if Path(_SSH_SNIPPETS).is_dir():

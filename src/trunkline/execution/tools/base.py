@@ -47,6 +47,8 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     """Of one that does."""
     hides: Callable[[str], bool] = lambda _path: False
     """Whether rules keep a file from what looks through many."""
+    guards: Callable[[str], str] = lambda _url: ""
+    """Why rules keep a page from being fetched, in words; empty where none does."""
     granted: str = ""
     """The question that a person said yes to, for a call that leaves the fence."""
     ask_agent: Callable[[str, str, str], Awaitable[str]]

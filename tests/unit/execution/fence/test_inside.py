@@ -95,6 +95,7 @@ def ran(command):
 print(json.dumps({
     "shown": ran(shown), "unmasked": ran(umount), "nested": ran(nested),
     "listed": ran(f"ls {place}/data {place}/home/.semibot/sessions"),
+    "program": ran(f"cat {place}/home/.semibot/programs/one"),
     "user": ran("id -u"), "capabilities": ran("grep CapEff /proc/self/status"),
     "signal": ran(f"kill -URG {os.getppid()} && echo sent"),
 }))
@@ -112,6 +113,9 @@ def test_a_program_of_others_does_not_see_other_sessions_nor_the_control_planes_
         (home.session(session_id) / "said").write_text("what was said")
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "admin-token").write_text("admin")
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / "one").write_text("a program")
+    home.programs.symlink_to(tmp_path / "programs")
     fence = Fence(home, "require", FOUND, hidden=[tmp_path / "data", home.outbox], env={})
     start = ipc.Start(session_id="s-1", home=str(home.root), runtime_type="claude-code")
     allowed = fence.profile(start)
@@ -127,6 +131,7 @@ def test_a_program_of_others_does_not_see_other_sessions_nor_the_control_planes_
     assert (found["shown"], found["unmasked"], found["nested"]) == ("", "", "")
     listed = f"{tmp_path}/data:\n\n{home.sessions}:\ns-1\n"
     assert (found["listed"], found["user"]) == (listed, f"{os.geteuid()}\n")
+    assert found["program"] == "a program"
     assert int(found["capabilities"].split()[1], 16) & (1 << 21) == 0  # CAP_SYS_ADMIN
     assert found["signal"] == ("" if FOUND.signals else "sent\n")
     assert (home.session("s-1") / "state").read_text() == "kept"
