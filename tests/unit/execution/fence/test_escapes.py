@@ -21,6 +21,7 @@ from tests.support import escapes, network_escapes
 from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
 from trunkline.execution.fence import probe, words
+from trunkline.execution.fence.access import Access
 from trunkline.execution.fence.machine import Fence
 from trunkline.execution.fence.profile import Profile
 from trunkline.execution.home import Home
@@ -198,8 +199,8 @@ async def manager(
     semigraph = partial(SemiGraphAdapter, spawner.spawn, sockets, Patience(ready_s=60.0))
     fence = Fence(home, "require", FOUND, hidden=[place / "data"], env=env)
 
-    def profile(start: ipc.Start) -> Profile | None:
-        made = fence.profile(start)
+    def profile(start: ipc.Start, access: Access | None = None) -> Profile | None:
+        made = fence.profile(start, access)
         assert made is not None
         changes = {"s-few": {"processes": 4}, "s-old": {"landlock_abi": OLD.landlock_abi}}
         return msgspec.structs.replace(made, **changes.get(start.session_id, {}))
