@@ -19,6 +19,7 @@ from trunkline.control.log.log import Log
 from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
+from trunkline.control.records.fields import Json
 from trunkline.control.records.session_config import check_choices
 from trunkline.control.services import Services
 from trunkline.control.sessions.approvals import Approval, Approvals
@@ -44,8 +45,6 @@ from trunkline.control.store.engine import Store
 from trunkline.wire.commands import Say, Start, size_of
 
 _log = structlog.get_logger(__name__)
-
-Json = dict[str, Any]
 
 _AT_WORK = ("running", "needs_you")
 _FIXED = frozenset(("workspace", "worktree", "acp"))
