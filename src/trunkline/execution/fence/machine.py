@@ -63,7 +63,8 @@ class Fence:
 
     def told(self) -> Json:
         """For the machine's record and for people."""
-        return {"in_force": self.in_force, "words": self._words(self._network)}
+        told = words.told_of_machine(self._found, self._mode, self._network)
+        return {"in_force": self.in_force, "words": told}
 
     def _words(self, network: Network) -> str:
         return words.told(self._found, self._mode, network)

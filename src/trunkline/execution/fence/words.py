@@ -44,6 +44,14 @@ def told(found: Found, mode: Mode, network: Network = "open") -> str:
     return "; ".join(parts)
 
 
+def told_of_machine(found: Found, mode: Mode, network: Network = "open") -> str:
+    """The same, with what holds for programs of other makers."""
+    if not in_force(found, mode):
+        return told(found, mode)
+    hidden = "other sessions and the data folder are hidden" if found.masks else "nothing is hidden"
+    return f"{told(found, mode, network)}; other programs: {hidden}"
+
+
 def told_of_program(found: Found, mode: Mode) -> str:
     """The same for a program of another maker, which has its own idea of what it may do."""
     if not in_force(found, mode):

@@ -290,6 +290,22 @@ def test_the_words_say_what_an_old_kernel_lacks() -> None:
     assert "runs as root" in told
 
 
+@pytest.mark.parametrize(
+    ("abi", "signals"), [(1, "no (old kernel)"), (5, "no (old kernel)"), (6, "kernel")]
+)
+@pytest.mark.parametrize(("masks", "others"), [(True, "are hidden"), (False, "nothing is hidden")])
+def test_a_machine_says_what_holds_for_whom(
+    home: Home, abi: int, signals: str, masks: bool, others: str
+) -> None:
+    found = msgspec.structs.replace(ALL, landlock_abi=abi, masks=masks)
+    said = fence(home, found=found).told()["words"]
+    assert f"files: kernel; signals: {signals}; sockets: blocked" in said
+    assert said.endswith(others)
+    program = made(fence(home, found=found).profile(start(home, runtime_type="acp")))
+    assert f"signals: {signals}" in program.told
+    assert ("other sessions" in program.told) is bool(program.hidden) is masks
+
+
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_a_filter_is_whole_instructions_and_jumps_nowhere_else(machine: str) -> None:
     packed = [session_filter(machine)]
