@@ -12,7 +12,7 @@ from trunkline.execution.errors import StartFailed
 from trunkline.execution.fence import words
 from trunkline.execution.fence.hosts import covers, is_host
 from trunkline.execution.fence.machine import Fence
-from trunkline.execution.fence.probe import Found
+from trunkline.execution.fence.probe import Found, look
 from trunkline.execution.fence.profile import Mode, Profile, git_folders, without
 from trunkline.execution.fence.seccomp import command_filter, session_filter
 from trunkline.execution.home import Home
@@ -322,6 +322,12 @@ def test_a_filter_is_whole_instructions_and_jumps_nowhere_else(machine: str) -> 
             code, yes, no = one[at * 8], one[at * 8 + 2], one[at * 8 + 3]
             if code & 7 == 5:
                 assert at + 1 + max(yes, no) < count
+
+
+def test_a_kernel_without_landlock_is_told_as_no_fence() -> None:
+    found = look(abi_max=0)
+    assert not words.in_force(found, "auto")
+    assert words.told_of_machine(found, "auto").startswith("no fence: the kernel has no Landlock")
 
 
 def test_root_is_told() -> None:
