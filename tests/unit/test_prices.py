@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trunkline import prices
+from trunkline import prices, tables
 from trunkline.control.errors import TrunklineError
 from trunkline.control.settings import load
 from trunkline.prices import Cost, Prices
@@ -74,7 +74,7 @@ def test_an_operators_table_stands_over_ours_unless_it_is_in_other_money(tmp_pat
         '{"models": {"x": {"input": "1", "output": 1}}}',
         '{"currency": "dollars"}',
         "[" * 100_000,
-        " " * (prices.BYTES_MAX + 1),
+        " " * (tables.BYTES_MAX + 1),
     ],
     ids=range(11),
 )
