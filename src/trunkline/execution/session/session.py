@@ -7,7 +7,7 @@ whose checkpoint makes the conversation go on. Commands are taken at once, carri
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +75,10 @@ class Session:
         fence: Callable[[ipc.Start], Profile | None] | None = None,
         admit: Callable[["Session"], None] = lambda _session: None,
         on_turn_end: Callable[["Session"], None] = lambda _session: None,
+        before_turn: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
-        """`admit` is asked before each start of a process; it raises StartFailed."""
+        """`admit` is asked before each start of a process; it raises StartFailed. `before_turn` is
+        waited for before a message is given to the process."""
         self.id = start.session_id
         self.config = start
         self.folder = folder
@@ -92,12 +94,13 @@ class Session:
         self._fence = fence
         self._admit = admit
         self._on_turn_end = on_turn_end
+        self._before_turn = before_turn
         self._active_at = monotonic()
         self._is_stale = False
         """The process has keys that were replaced."""
         self.is_awake = True
         """Has a process, or is about to get one; False for one that rests."""
-        self._requests = ProcessRequests(self.id, line, local, self._reply)
+        self._requests = ProcessRequests(self.id, line, local, lambda one: self.adapter.send(one))
         self._inbox: asyncio.Queue[_Command] = asyncio.Queue(SESSION_INBOX_MAX)
         self._working: asyncio.Task[None] | None = None
         self._is_stopping = False
@@ -107,7 +110,7 @@ class Session:
         self._steers: dict[str, ipc.SteerData] = {}
         """What was said to open turns: a process that takes such a turn over is told again."""
         self._revivals = 0
-        self.adapter = self._new_adapter()
+        self.adapter = self._make_adapter(self.folder, self._take, self._ended)
 
     def handlers(self) -> dict[str, Handler]:
         return {
@@ -120,8 +123,7 @@ class Session:
 
     async def start(self) -> None:
         """Raises StartFailed."""
-        loop = asyncio.get_running_loop()
-        told = loop.call_later(SESSION_START_TOLD_S, self._tell_start)
+        told = asyncio.get_running_loop().call_later(SESSION_START_TOLD_S, self._tell_start)
         try:
             await self._launch()
         finally:
@@ -217,7 +219,7 @@ class Session:
         await self.adapter.stop("replaced")
         waiting = self.turns.waiting
         self._given = {waiting} if waiting is not None else set()
-        self.adapter = self._new_adapter()
+        self.adapter = self._make_adapter(self.folder, self._take, self._ended)
         fence = self._fence(self.config) if self._fence is not None else None
         start = msgspec.structs.replace(self.config, turn_id=waiting, fence=fence)
         ready = await self.adapter.start(start)
@@ -227,9 +229,6 @@ class Session:
             if said.steers == waiting:
                 self.adapter.send(ipc.Steer(data=said))
         _log.info("session process ready", session=self.id)
-
-    def _new_adapter(self) -> RuntimeAdapter:
-        return self._make_adapter(self.folder, self._take, self._ended)
 
     def _ended(self, failure: Failure) -> None:
         self._requests.drop()
@@ -348,6 +347,8 @@ class Session:
         match command:
             case ipc.UserMessage():
                 self._revivals = 0
+                if self._before_turn is not None:
+                    await self._before_turn(self.id)
                 self._given |= _turn_of(command)
                 await self.adapter.send_message(command.data)
             case ipc.Steer() | ipc.ConfigUpdate() | ipc.Compact():
@@ -388,9 +389,6 @@ class Session:
     def emit(self, kind: str, **fields: Any) -> None:
         """An event of the daemon's own. That alone is no use of the session."""
         self._relay(events.line(kind, **fields, ts=int(self._clock() * 1000)))
-
-    def _reply(self, message: ipc.Response | ipc.Progress) -> None:
-        self.adapter.send(message)
 
 
 def _turn_of(command: _Command) -> set[str]:
