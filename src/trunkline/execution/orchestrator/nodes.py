@@ -49,7 +49,7 @@ async def start(state: State, runtime: Runtime[Context]) -> Json:
     edited = await edits_of(context, state["messages"])
     parts = [prompt.day(context.clock(), earlier), prompt.remembered(recalled), *edited]
     if not context.depth:
-        parts.append(context.instructions.news())
+        parts += [context.instructions.news(), context.toolbox.news()]
     changes: Json = {"memories": recalled}
     if told := prompt.note(parts):
         changes["messages"] = Overwrite([*earlier, {**question, "note": told}])
@@ -178,6 +178,7 @@ async def reflect(state: State, runtime: Runtime[Context]) -> Json:
     context = runtime.context
     if context.depth:
         return {}
+    await context.watch.catch_up(is_running=context.toolbox.is_working)
     done = turn_results(state["messages"])
     action = {
         "turn_id": state["turn_id"],
