@@ -21,6 +21,8 @@ MILLION = {"tokens_in": 1_000_000, "tokens_out": 1_000_000}
         ("gpt-4o-2024-08-06", MILLION, 12.5),
         ("openai/gpt-4o", MILLION, 12.5),
         ("gpt-4o-mini", MILLION, 0.75),
+        ("codex-mini-latest", MILLION, 7.5),
+        ("gpt-5.1-chat-latest", MILLION, 11.25),
         ("claude-sonnet-5-5", MILLION, 12.0),
         ("claude-haiku-4-5-20251001", MILLION, 6.0),
         ("demo", MILLION, 0.0),
