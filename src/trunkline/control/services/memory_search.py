@@ -41,7 +41,8 @@ Scores = dict[str, float]
 def scope(org_id: str, user_id: str | None, *, by_index: bool = True) -> ColumnElement[bool]:
     """That user's memories and those that the org shares; never another user's. `by_index`: whether
     the database may look for them, rather than look at those that it found otherwise."""
-    org, user = memories.c.org_id, memories.c.user_id
+    org: ColumnElement[str] = memories.c.org_id
+    user: ColumnElement[str] = memories.c.user_id
     if not by_index:
         org, user = org.concat(""), user.concat("")
     owner = user.is_(None) if user_id is None else or_(user == user_id, user.is_(None))
@@ -53,7 +54,7 @@ async def by_words(
 ) -> Scores:
     """Those with any of the telling terms; the best has 1."""
     is_sqlite = connection.dialect.name == "sqlite"
-    index = _Fts5 if is_sqlite else _TextSearch
+    index: _Index = _Fts5() if is_sqlite else _TextSearch()
     # SQLite would ask FTS5 about each of an owner's memories.
     where = scope(org_id, user_id, by_index=not is_sqlite)
     found = await _scored(connection, where, index, await _telling(connection, index, terms))
@@ -64,21 +65,18 @@ async def by_words(
 class _Index(Protocol):
     """A database's own search of texts."""
 
-    @staticmethod
-    def query(terms: list[str]) -> str: ...
+    def query(self, terms: list[str]) -> str: ...
 
-    @staticmethod
-    def having(name: str) -> tuple[Any, ColumnElement[bool]]:
+    def having(self, name: str) -> tuple[Any, ColumnElement[bool]]:
         """Where to look, and what finds those that fit the query of that parameter's name."""
         ...
 
-    @staticmethod
-    def rank(name: str) -> ColumnElement[float]:
+    def rank(self, name: str) -> ColumnElement[float]:
         """More is better."""
         ...
 
 
-async def _telling(connection: AsyncConnection, index: type[_Index], terms: list[str]) -> list[str]:
+async def _telling(connection: AsyncConnection, index: _Index, terms: list[str]) -> list[str]:
     """The rarest of the terms, as many as together find no more than can be compared in time: what
     every other memory has says little."""
     if not terms:
@@ -102,7 +100,7 @@ async def _telling(connection: AsyncConnection, index: type[_Index], terms: list
 
 
 async def _scored(
-    connection: AsyncConnection, where: ColumnElement[bool], index: type[_Index], terms: list[str]
+    connection: AsyncConnection, where: ColumnElement[bool], index: _Index, terms: list[str]
 ) -> Scores:
     if not terms:
         return {}
@@ -147,27 +145,25 @@ def tsquery(terms: list[str]) -> str:
 
 
 class _Fts5:
-    query = staticmethod(fts5_query)
+    def query(self, terms: list[str]) -> str:
+        return fts5_query(terms)
 
-    @staticmethod
-    def having(name: str) -> tuple[Any, ColumnElement[bool]]:
+    def having(self, name: str) -> tuple[Any, ColumnElement[bool]]:
         fits = literal_column("memories_fts").op("MATCH")(bindparam(name, type_=Text))
         return table("memories_fts", column("rowid"), column("rank")), fits
 
-    @staticmethod
-    def rank(name: str) -> ColumnElement[float]:
+    def rank(self, name: str) -> ColumnElement[float]:
         return -literal_column("memories_fts.rank", Float)
 
 
 class _TextSearch:
-    query = staticmethod(tsquery)
+    def query(self, terms: list[str]) -> str:
+        return tsquery(terms)
 
-    @staticmethod
-    def having(name: str) -> tuple[Any, ColumnElement[bool]]:
+    def having(self, name: str) -> tuple[Any, ColumnElement[bool]]:
         return memories, _vector().op("@@")(_wanted(name))
 
-    @staticmethod
-    def rank(name: str) -> ColumnElement[float]:
+    def rank(self, name: str) -> ColumnElement[float]:
         return func.ts_rank(_vector(), _wanted(name), type_=Float)
 
 
