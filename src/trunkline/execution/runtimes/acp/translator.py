@@ -22,7 +22,6 @@ PLAN_ENTRIES_MAX = 200
 COMMANDS_MAX = 500
 _COMMAND_CHARS_MAX = 1_000
 _TEXT = "agent_message_chunk"
-_ASIDES = ("Info: ", "Error: ", "Warning: ")
 _MARKS = {"completed": "x", "in_progress": "~"}
 
 Events = list[Json]
@@ -43,9 +42,9 @@ class Translator:
         self.options = Options()
         self.lone_text = ""
         """The last thing said, if it was an aside and nothing followed."""
-        self.has_asides = False
-        """Whether the agent puts words of its own, of errors too, between those of the model:
-        each in one piece."""
+        self.asides: tuple[str, ...] = ()
+        """How words of the agent's own begin, of errors too, that it puts between those of the
+        model: each in one piece."""
         self.cost_usd: float | None = None
         """Of the whole session so far, where the agent says so."""
         self.stopped: Json | None = None
@@ -117,7 +116,7 @@ class Translator:
         piece = content.block_text(update.get("content"))
         if not piece:
             return []
-        if self.has_asides and self._before != _TEXT and piece.startswith(_ASIDES):
+        if self._before != _TEXT and piece.startswith(self.asides):
             self.lone_text, self._before = piece, "aside"
             return [*self._flush(), {"type": "thinking", "stage": "model", "content": piece}]
         message_id = text(update.get("messageId"), limits.ID_CHARS_MAX)
