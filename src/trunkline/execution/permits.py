@@ -33,6 +33,8 @@ class Permits:
     def __init__(self, rules: Any = (), problems: list[str] | None = None, *, fenced: bool = False):
         self.rules: list[Rule] = []
         self.fenced = fenced
+        self.granted: set[bytes] = set()
+        """Calls of a hosted program that a person has allowed for the session."""
         self.outside: dict[str, None] = {}
         """The tools that brought in what did not come from the session's user, in this process;
         the checkpoint has those of before."""
