@@ -83,7 +83,7 @@ def _choices(about: Json) -> dict[str, Any]:
     ]
     plain = [(text(one, limits.NAME_CHARS_MAX), one) for one in items(about.get("enum"))]
     return {
-        shown or value: value
+        shown or str(value): value
         for shown, value in (named or plain)[:OPTIONS_MAX]
         if name_of(value, limits.NAME_CHARS_MAX)
     }

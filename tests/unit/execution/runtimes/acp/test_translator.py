@@ -179,7 +179,7 @@ def test_nothing_that_an_agent_sends_breaks_the_translation(
 )
 def test_a_tools_name_that_is_told_aside_is_its_name(aside: Json) -> None:
     translator = Translator()
-    call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "shell · ls"}
+    call: Json = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "shell · ls"}
     call |= {"rawInput": {"command": "ls"}, "_meta": aside}
     [told] = translator.take("session/update", {"update": call})
     assert (told["tool_name"], told["title"]) == ("shell", "shell · ls")
@@ -201,3 +201,16 @@ def test_usage_is_found_where_gemini_has_it_and_is_the_turns() -> None:
     for _ in range(2):
         share = usage.share("gemini-cli", told)
         assert (share.tokens_in, share.tokens_out) == (22, 14)
+
+
+def test_what_a_terminal_printed_before_its_call_was_known_is_the_calls() -> None:
+    """Goose says which terminal a command runs in when it has ended."""
+    translator = Translator()
+    assert translator.printed("t", "forty-") == []
+    assert translator.printed("t", "two\n") == []
+    shown = [{"type": "terminal", "terminalId": "t"}]
+    done = update("tool_call_update", toolCallId="c", status="completed", content=shown)
+    told = translator.take("session/update", done)
+    kinds = [one["type"] for one in told]
+    assert kinds == ["tool_call_start", "tool_call_progress", "tool_call_complete"]
+    assert told[-1]["result"] == "forty-two\n"

@@ -12,7 +12,7 @@ WRITE = ("write", {"path": "notes.md", "content": "x"})
 READ = ("read", {"path": "notes.md"})
 RUN = ("exec", {"command": "make"})
 PATCH = ("apply_patch", {"input": "*** Begin Patch"})
-UNKNOWN = ("dance", {})
+UNKNOWN: tuple[str, Json] = ("dance", {})
 WATCH = ("process", {"action": "log"})
 TYPE = ("process", {"action": "write", "data": "y"})
 
