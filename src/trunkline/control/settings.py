@@ -37,7 +37,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     database_url: str | None = None
     bus_url: str | None = None
     keys: str = ""
-    """The folder with the system's keys; by default `keys` in the data folder."""
+    """The folder, or the file, with the system's keys; by default `keys/` in the data folder."""
     rate_limit_per_minute: int = limits.MESSAGES_PER_MINUTE_MAX
     public_url: str | None = None
     """The address that people and machines use, when a proxy stands in front."""
@@ -122,7 +122,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return data_folder(self.data)
 
     @property
-    def keys_dir(self) -> Path:
+    def keys_place(self) -> Path:
         return Path(self.keys).expanduser() if self.keys else self.data_dir / "keys"
 
     @property
