@@ -53,6 +53,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Open connections in all; fewer where the system allows fewer open files."""
     connections_per_address_max: int = 1_000
     """Of one address, this host and named proxies apart."""
+    connections_per_user_max: int = 2_000
+    """Of one user, with pages, readers and programs; lines of machines apart."""
     trusted_proxies: str = ""
     """Addresses or networks (comma-separated) whose `X-Forwarded-For` counts."""
     metrics_allowed: str = ""
@@ -241,6 +243,7 @@ def _check(settings: Settings) -> None:
         f"node_workspace: there is no folder {settings.node_workspace[:200]}": not is_lost,
         "connections_max must be positive": settings.connections_max > 0,
         "connections_per_address_max must be positive": settings.connections_per_address_max > 0,
+        "connections_per_user_max must be positive": settings.connections_per_user_max > 0,
         # A proxy on this host makes strangers look local.
         "open_myagent and public_url exclude each other: a proxy would let everyone in": (
             settings.public_url is None or not settings.open_myagent

@@ -67,12 +67,12 @@ class MyAgentHost:
             active = await self._active_sessions(who)
             if await self._identify(head) != who:
                 raise Unauthorized("the token's rights have just changed")
+            self.core.connections.known(transport, who.user_id)
         except Exception as error:
             if isinstance(error, TrunklineError):
                 _log.warning("a client was not let in", wire="myagent", reason=error.message)
             refuse(transport, error)
             return
-        self.core.connections.known(transport)
         if transport.is_closing():
             return
         typed = head.query.get("shape") == "typed"

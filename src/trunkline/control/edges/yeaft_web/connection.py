@@ -15,7 +15,7 @@ from trunkline.control.edges.socket import Socket
 from trunkline.control.edges.yeaft_web import catalog, conversations, lists, talk
 from trunkline.control.edges.yeaft_web.reader import WebReader
 from trunkline.control.edges.yeaft_web.visit import WIRE, Visit, pass_on
-from trunkline.control.errors import Forbidden, NotFound, TrunklineError, Unauthorized
+from trunkline.control.errors import Forbidden, LimitReached, NotFound, TrunklineError, Unauthorized
 from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
 from trunkline.wire.errors import Malformed
@@ -154,14 +154,17 @@ class YeaftWeb(Socket):
             _log.warning("a Yeaft web client was not let in", reason=error.message)
             self.send(encode({"type": "auth_result", "success": False, "error": error.message}))
             self.close(CloseCode.REFUSED, "authentication failed")
+        except LimitReached as error:
+            _log.warning("a Yeaft web client was not let in", reason=error.message)
+            self.close(CloseCode.RATE_LIMITED, error.message)
         except Exception as error:
             self.failed(error)
         else:
             self._pace()
 
     def _enter(self, who: Principal) -> Visit:
+        self.host.core.connections.known(self.transport, who.user_id)
         self.visit = visit = Visit(self, who)
-        self.host.core.connections.known(self.transport)
         self.hear(who.user_id)
         granted = {"success": True, "sessionKey": None, "acceptPlaintext": True}
         known = {"role": role_of(who.role), "userId": who.user_id}
