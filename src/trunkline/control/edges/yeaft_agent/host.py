@@ -5,6 +5,7 @@
 
 import asyncio
 
+import msgspec
 import structlog
 from sqlalchemy import select
 
@@ -24,7 +25,7 @@ from trunkline.control.store import schema
 from trunkline.control.tasks import Serial
 from trunkline.wire import events
 from trunkline.wire.commands import Say
-from trunkline.wire.yeaft.agent import visitor_of
+from trunkline.wire.yeaft.agent import SlashCommands, visitor_of
 from trunkline.wire.yeaft.close_codes import CloseCode
 
 _log = structlog.get_logger(__name__)
@@ -136,13 +137,17 @@ class YeaftAgentHost:
 
     async def _load(self, machine: Machine) -> Agent:
         """An agent that nobody has asked for since the start: from records and log."""
-        sessions, users = schema.sessions, schema.users
+        sessions, users, machines = schema.sessions, schema.users, schema.machines
         ids = list(machine.logs)
         async with self.core.store.read() as connection:
             name = await connection.scalar(
                 select(users.c.name).where(users.c.id == machine.user_id)
             )
-            agent = Agent(self.core, machine, name or "", self._saving)
+            stored = await connection.scalar(
+                select(machines.c.slash_commands).where(machines.c.id == machine.id)
+            )
+            said = None if stored is None else msgspec.convert(stored, SlashCommands)
+            agent = Agent(self.core, machine, name or "", self._saving, said)
             for start in range(0, len(ids), _SESSIONS_AT_ONCE):
                 some = ids[start : start + _SESSIONS_AT_ONCE]
                 rows = await connection.execute(
