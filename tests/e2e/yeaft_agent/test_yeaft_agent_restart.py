@@ -1,6 +1,7 @@
 """The control plane is killed while a Yeaft agent is at a turn: the turn goes on, and runs once."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from tests.support.control import ControlProcess, TestUser, running
 from tests.support.eventually import eventually
 from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED
 from tests.support.yeaft_turn import turn_at
-from tests.support.yeaft_web import Json, web_of
+from tests.support.yeaft_web import web_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -89,7 +90,7 @@ async def test_slash_commands_are_known_after_a_restart_though_the_agent_says_th
         await selected(turn.user, back.id, commands)
 
 
-async def selected(user: TestUser, agent_id: str, commands: Json) -> None:
+async def selected(user: TestUser, agent_id: str, commands: dict[str, Any]) -> None:
     """Waits until a page that selects the agent is told these."""
     async with web_of(user) as page:
 
