@@ -244,7 +244,7 @@ class Core:
             settings.data_dir,
         )
         self.compacting = Compacting(self.sessions, self.machines, self.queries)
-        self.work = Work(self.sessions, self.machines, self.queries, self.services)
+        self.work = Work(self.sessions, self.machines, self.queries, self.services, self.log, clock)
         self.relay = Relay()
         self.streams = Streams()
         self.news = News(self.session_records, self.approvals, self.tasks, tuning.retry_s)
