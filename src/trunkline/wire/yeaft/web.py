@@ -57,6 +57,20 @@ _WORKBENCH: Final = frozenset(
 CORRELATION: Final = ("requestId", "clientMessageId")
 """What a client may give a message to know the answer by."""
 
+KNOWN_FIELDS: Final = frozenset(
+    (
+        *("type", "agentId", "conversationId", *CORRELATION, "groupId", "sessionId", "id"),
+        *("text", "prompt", "attachments", "fileIds", "mentions", "answer", "answers", "confirmed"),
+        *("provider", "workDir", "options", "providerOptions", "disallowedTools", "title"),
+        *("claudeSessionId", "limit", "turns", "beforeId", "afterMessageId", "lastEventId"),
+        *("plaintextOk", "positions", "silent", "catalogKey", "routeRef", "pinned", "hidden"),
+        *("sortRank", "sessions", "openFiles", "activeIndex", "workbenchRoute"),
+        *("restoreRequestId", "events", "conversationIds", "workbenchRouteKey"),
+        "workbenchRouteProtocol",
+    )
+)
+"""Of the messages that are served here. Others travel on, with whatever is in them."""
+
 _EVENTS_MAX = 2**53
 _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?")
 _MADE_UP = re.compile(r"(\d{13})(?=\w*[a-z])[a-z0-9]{4,30}")

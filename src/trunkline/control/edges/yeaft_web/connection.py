@@ -21,7 +21,7 @@ from trunkline.control.tasks import Serial
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.outward_frames import encode, envelope
-from trunkline.wire.yeaft.web import DEPLOYED_FIRST, Request, role_of
+from trunkline.wire.yeaft.web import DEPLOYED_FIRST, KNOWN_FIELDS, Request, role_of
 
 if TYPE_CHECKING:
     from trunkline.control.edges.yeaft_web.host import YeaftWebHost
@@ -90,6 +90,9 @@ HANDLERS: Final[dict[str, Handler]] = {
     "perf_trace_events": _left_alone,
 }
 """What is understood here; everything else is for an agent."""
+
+_SETTINGS = frozenset(("update_conversation_settings", "perf_trace_events"))
+"""Whose fields are an agent's, or the page's own."""
 
 
 class YeaftWeb(Socket):
@@ -184,9 +187,16 @@ class YeaftWeb(Socket):
             request = Request(text)
             if request.type in DEPLOYED_FIRST and not self.reader.deployed:
                 await self.reader.speak_deployed()
+            self._note_fields(request)
             await HANDLERS.get(request.type, pass_on)(visit, request)
         except Exception as error:
             self._cannot(visit, request, error)
+
+    def _note_fields(self, request: Request) -> None:
+        """What no page is known to say of what is served here."""
+        if request.type in HANDLERS and request.type not in _SETTINGS:
+            for name in request.fields.keys() - KNOWN_FIELDS:
+                self.host.core.surprises.saw("yeaft", f"field {name}")
 
     async def beside(
         self,
