@@ -167,18 +167,19 @@ class Work:
         if who.user_id != session.user_id:
             await self._note(who, session, method, params.get("path"))
             if method in _CHANGES:
-                await self._tell(session, f"{who.role} {who.user_id} {_CHANGES[method]}")
+                await self._tell(who, session, _CHANGES[method])
         try:
             return msgspec.convert(result, kind)
         except msgspec.ValidationError as error:
             why = f"what the machine said cannot be used: {error}"[:500]
             raise Unavailable(why, code="MACHINE_FAULT") from error
 
-    async def _tell(self, session: Session, what: str) -> None:
+    async def _tell(self, who: Principal, session: Session, what: str) -> None:
         """To the session's own user, in its log: their files are not what they were."""
         log = await self._log.open(session.id)
-        message = f"Somebody else, {what}."
-        self._log.append(log, events.make("session_status", self._clock(), message=message))
+        message = f"Somebody else, {who.role} {who.user_id}, {what}."
+        told = {"changed_by": who.user_id, "message": message}
+        self._log.append(log, events.make("session_status", self._clock(), **told))
         await self._log.committed(log)
 
     async def _note(self, who: Principal, session: Session, method: str, path: Any) -> None:
