@@ -55,7 +55,7 @@ class MyAgentHost:
         self._recalled: set[str] = set()
         """Users whose first connection since the start has come."""
         self._sweeps = 0
-        core.auth.on_revoke(self._revoked)
+        core.signals.revoked.watch(self._revoked)
 
     def may_recall(self, user_id: str) -> bool:
         """Whether that user's connection may be one that came back after the server was started
