@@ -40,12 +40,14 @@ COMMANDS: Final = ("url", "token")
 """Of the command line: where the server is."""
 ENVIRONMENT: Final = frozenset(PREFIX + name.upper() for name in (*CONTROL, *NODE, *COMMANDS))
 
+ACCESS_TOOL: Final = "bash_with_access"
+"""Runs one command with more than the fence allows, after a person's yes."""
 TOOLS: Final = frozenset(
     (
         *("bash", "code_execution", "read_file", "write_file", "edit_file", "list_files"),
         *("search_files", "web_search", "web_fetch", "memory_search", "memory_write"),
         *("bash_output", "bash_stop", "apply_patch", "glob", "todo_write"),
-        *("read_skill_file", "ask_user", "delegate"),
+        *("read_skill_file", "ask_user", "delegate", ACCESS_TOOL),
     )
 )
 """What an agent of our own runtime can be allowed, besides tools of MCP servers and skills."""

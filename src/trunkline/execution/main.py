@@ -38,6 +38,7 @@ from trunkline.execution.runtimes.hosted.adapter import HostedAdapter
 from trunkline.execution.runtimes.openclaw.runtime import OpenClaw
 from trunkline.execution.session import compacting
 from trunkline.execution.session.answers import SessionAnswers
+from trunkline.execution.session.fencing import no_fence
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
@@ -112,6 +113,7 @@ class Node:
                 secrets=[settings.token, settings.ticket or "", *settings.api_keys.values()],
             ),
             routes_env=os.environ,
+            fence=fence.of_gateway() if fence is not None else None,
         )
         runtimes: dict[str, MakeAdapter] = {
             "semigraph": semigraph,
@@ -133,7 +135,7 @@ class Node:
             sessions_max=settings.sessions_max,
             clock=time.time,
             local=local,
-            fence=fence.profile if fence is not None else lambda _start: None,
+            fence=fence.profile if fence is not None else no_fence,
         )
         self._models_offered: Json | None = None
         catalog = Catalog(runtimes, home, os.environ)

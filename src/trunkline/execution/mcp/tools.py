@@ -17,7 +17,7 @@ from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.texts import Excerpt, shortened
 from trunkline.execution.tools.arguments import is_schema
-from trunkline.execution.tools.base import Image, Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.base import Image, Tool, ToolResult, ToolRun, Touches, object_schema
 from trunkline.permissions.names import mcp_name
 
 MCP_SETTLE_S = 5.0  # how long a turn waits for servers that are still starting
@@ -128,10 +128,18 @@ class McpTool(Tool):
         hints = annotations if isinstance(annotations, dict) else {}
         reads = hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
         self._only_reads = reads and source.trust_hints
+        server = (f"mcp:{source.name}",)
+        self._touched = Touches(reads=server) if reads else Touches(writes=server)
         self.reveals = source.is_remote
 
     def is_dangerous(self, arguments: Json) -> bool:
         return not self._only_reads
+
+    def touches(self, arguments: Json) -> Touches:
+        return self._touched
+
+    def paths(self, arguments: Json) -> Sequence[str] | None:
+        return None  # which files a server touches is not known here
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         return tool_result(await self._source.call(self._tool, arguments))
@@ -163,6 +171,12 @@ class AnyMcpTool(Tool):
 
     def is_dangerous(self, arguments: Json) -> bool:
         return True
+
+    def touches(self, arguments: Json) -> Touches:
+        return Touches(writes=(f"mcp:{self._source.name}",))
+
+    def paths(self, arguments: Json) -> Sequence[str] | None:
+        return None
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         result = await self._source.call(arguments["tool"], arguments.get("arguments", {}))

@@ -14,7 +14,6 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
-from trunkline.execution.fence.profile import Profile
 from trunkline.execution.health import degradation
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
@@ -22,6 +21,7 @@ from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
 from trunkline.execution.roots import Roots
 from trunkline.execution.session import beginnings, ipc
+from trunkline.execution.session.fencing import MakeProfile, no_fence
 from trunkline.execution.session.folders import Folders
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.saved import SavedTurns, load_start
@@ -66,7 +66,7 @@ class SessionManager:
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         local: dict[str, Local] | None = None,
-        fence: Callable[[ipc.Start], Profile | None] = lambda _start: None,
+        fence: MakeProfile = no_fence,
         resting_max: int = SESSIONS_RESTING_MAX,
         retired_max: int = SESSIONS_RETIRED_MAX,
     ) -> None:

@@ -16,11 +16,12 @@ import structlog
 
 from trunkline import names
 from trunkline.execution.errors import StartFailed, TurnError
-from trunkline.execution.fence.profile import Profile
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
-from trunkline.execution.session import changed_files, ipc
+from trunkline.execution.session import changed_files, grants, ipc
+from trunkline.execution.session.fencing import MakeProfile, no_fence, wider
+from trunkline.execution.session.grants import Grants
 from trunkline.execution.session.process_requests import Local, ProcessRequests
 from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 from trunkline.execution.session.saved import SavedTurns, save_start
@@ -72,7 +73,7 @@ class Session:
         *,
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
-        fence: Callable[[ipc.Start], Profile | None] | None = None,
+        fence: MakeProfile = no_fence,
         admit: Callable[["Session"], None] = lambda _session: None,
         on_turn_end: Callable[["Session"], None] = lambda _session: None,
     ) -> None:
@@ -97,7 +98,9 @@ class Session:
         """The process has keys that were replaced."""
         self.is_awake = True
         """Has a process, or is about to get one; False for one that rests."""
-        self._requests = ProcessRequests(self.id, line, local, self._reply)
+        self._grants = Grants(lambda access: wider(self._fence, self.config, access))
+        local = {**local, grants.METHOD: self._grants.run}
+        self._requests = ProcessRequests(self.id, line, local, lambda one: self.adapter.send(one))
         self._inbox: asyncio.Queue[_Command] = asyncio.Queue(SESSION_INBOX_MAX)
         self._working: asyncio.Task[None] | None = None
         self._is_stopping = False
@@ -218,7 +221,7 @@ class Session:
         waiting = self.turns.waiting
         self._given = {waiting} if waiting is not None else set()
         self.adapter = self._new_adapter()
-        fence = self._fence(self.config) if self._fence is not None else None
+        fence = self._fence(self.config)
         start = msgspec.structs.replace(self.config, turn_id=waiting, fence=fence)
         ready = await self.adapter.start(start)
         for problem in ready.problems:
@@ -286,6 +289,7 @@ class Session:
             _log.info("a message to a turn is not taken", session=self.id, turn=said.steers)
 
     def cancel(self, data: Json) -> None:
+        self._grants.cancel()
         self._put(ipc.Cancel(reason=str(data.get("reason") or "user_cancelled")[:200]))
 
     def config_update(self, data: Json) -> None:
@@ -298,6 +302,7 @@ class Session:
         self._put(ipc.ConfigUpdate(data=data))
 
     def approval_response(self, data: Json) -> None:
+        self._grants.answered(data)
         self._put(ipc.ApprovalResponse(data=data))
 
     def compact(self) -> bool:
@@ -357,8 +362,6 @@ class Session:
             case ipc.ApprovalResponse():
                 self._revivals = 0
                 self.adapter.send(command)
-            case None:
-                pass
 
     def _take(self, message: ipc.Up) -> None:
         match message:
@@ -370,12 +373,11 @@ class Session:
                 self._requests.take(message)
             case ipc.FireAndForget():
                 self._line.fire_and_forget(self.id, message.method, **message.params)
-            case _:
-                pass
 
     def _relay(self, event: str) -> None:
         # The outbox first: an end that is noted here but was never sent would be lost.
         self._line.send_sse_event(self.id, event)
+        self._grants.saw(event)
         changed_files.note(self.folder, event)
         if self.turns.saw(event):
             is_open = {turn.turn_id for turn in self.turns.open}
@@ -388,9 +390,6 @@ class Session:
     def emit(self, kind: str, **fields: Any) -> None:
         """An event of the daemon's own. That alone is no use of the session."""
         self._relay(events.line(kind, **fields, ts=int(self._clock() * 1000)))
-
-    def _reply(self, message: ipc.Response | ipc.Progress) -> None:
-        self.adapter.send(message)
 
 
 def _turn_of(command: _Command) -> set[str]:

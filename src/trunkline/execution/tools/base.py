@@ -47,6 +47,10 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     """Of one that does."""
     hides: Callable[[str], bool] = lambda _path: False
     """Whether rules keep a file from what looks through many."""
+    guards: Callable[[str], str] = lambda _url: ""
+    """Why rules keep a page from being fetched, in words; empty where none does."""
+    granted: str = ""
+    """The question that a person said yes to, for a call that leaves the fence."""
     ask_agent: Callable[[str, str, str], Awaitable[str]]
     """Gives a sub-agent a task: its id, its name, the task. Its answer."""
 
@@ -92,6 +96,8 @@ class Tool(ABC):
     """What it is given leaves this machine: to the web, to a remote MCP server."""
     keeps: bool = False
     """Later sessions read what it writes."""
+    leaves_fence: bool = False
+    """It does more than the fence allows: a person is asked, each time."""
     brings: bool = False
     """Its results come from others than the session's user."""
 

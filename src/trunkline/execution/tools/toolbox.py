@@ -18,6 +18,7 @@ from trunkline.execution.session import ipc
 from trunkline.execution.skills.code_executor import CodeExecution
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools import web_search
+from trunkline.execution.tools.access import BashWithAccess
 from trunkline.execution.tools.arguments import ArgumentCheck
 from trunkline.execution.tools.background import Background, BashOutput, BashStop
 from trunkline.execution.tools.base import Tool
@@ -117,6 +118,8 @@ async def open_toolbox(
         MemorySearch(control),
         MemoryWrite(control),
     ]
+    if start.fenced:
+        tools.append(BashWithAccess(clean, paths, control))
     if skills.available:
         tools.append(ReadSkillFile(skills))
     # What skills need is no business of MCP servers: each is given its own.

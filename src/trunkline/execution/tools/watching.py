@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from trunkline import limits
+from trunkline import limits, names
 from trunkline.execution.beneath import open_beneath
 from trunkline.execution.git import (
     GitFailed,
@@ -38,7 +38,7 @@ SHOWN_FILE_BYTES_MAX = 1 * limits.MIB  # of a file whose diff is shown
 SHOWN_MAX = 50  # with their diffs
 TOLD_MAX = 500
 
-_WATCHED = frozenset(("bash", "code_execution"))
+_WATCHED = frozenset(("bash", "code_execution", names.ACCESS_TOOL))
 _SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".cache"))
 _DEPTH_MAX = 16
 
