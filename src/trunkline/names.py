@@ -25,7 +25,7 @@ CONTROL: Final = (
     *("open_myagent", "send_llm_message", "default_model", "fallback_model", "local_machine"),
     *("vm_command", "node_roots", "node_workspace", "machines", "fence", "model_titles"),
     *("embeddings_url", "embeddings_model", "embeddings_key"),
-    *("prices", "open_browser", "push_allowed_hosts", "push_contact"),
+    *("prices", "model_windows", "open_browser", "push_allowed_hosts", "push_contact"),
     *("quota_sessions", "quota_stored_bytes", "quota_agents", "quota_memories"),
     *("quota_snapshot_bytes", "quota_skill_bytes"),
 )

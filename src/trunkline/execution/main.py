@@ -23,6 +23,8 @@ from trunkline.execution.health import Health
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import MACHINE
+from trunkline.execution.llm import lessons
+from trunkline.execution.llm.lessons import Lessons
 from trunkline.execution.llm.local_server import LocalModelServer
 from trunkline.execution.llm.routes import Routes
 from trunkline.execution.orchestrator.settings import NAMES
@@ -124,6 +126,7 @@ class Node:
             runtimes[name] = partial(HostedAdapter, launch, self._sockets, settings.patience)
         local: dict[str, Local] = {
             "local.model": lambda _, tell: self._models.ensure(tell),
+            lessons.METHOD: Lessons(home.lessons_file).answer,
             **self._openclaw.local,
         }
         self._manager = SessionManager(

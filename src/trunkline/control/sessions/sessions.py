@@ -83,7 +83,7 @@ class Sessions:
         self._storage = storage
         self._clock = clock
         self._new_id = ids
-        self.choice = MachineChoice(store, machines, records)
+        self.choice = MachineChoice(store, machines, records, services)
 
     async def create(self, who: Principal, new: NewSession, *, is_strict: bool = False) -> Session:
         """Picks and pins the machine, and tells it to start the session. `is_strict`: unknown names

@@ -222,8 +222,13 @@ class SessionManager:
             clock=self._clock,
             monotonic=self._monotonic,
             admit=self._admit,
-            on_turn_end=self.snapshots.soon,
+            on_turn_end=self._turn_ended,
+            before_turn=self._folders.settled,
         )
+
+    def _turn_ended(self, session: Session) -> None:
+        self.snapshots.soon(session)
+        self._folders.turn_ended(session)
 
     def _admit(self, session: Session) -> None:
         """A session that rested wakes up."""

@@ -7,7 +7,7 @@ whose checkpoint makes the conversation go on. Commands are taken at once, carri
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +76,10 @@ class Session:
         fence: MakeProfile = no_fence,
         admit: Callable[["Session"], None] = lambda _session: None,
         on_turn_end: Callable[["Session"], None] = lambda _session: None,
+        before_turn: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
-        """`admit` is asked before each start of a process; it raises StartFailed."""
+        """`admit` is asked before each start of a process; it raises StartFailed. `before_turn` is
+        waited for before a message is given to the process."""
         self.id = start.session_id
         self.config = start
         self.folder = folder
@@ -93,6 +95,7 @@ class Session:
         self._fence = fence
         self._admit = admit
         self._on_turn_end = on_turn_end
+        self._before_turn = before_turn
         self._active_at = monotonic()
         self._is_stale = False
         """The process has keys that were replaced."""
@@ -110,7 +113,7 @@ class Session:
         self._steers: dict[str, ipc.SteerData] = {}
         """What was said to open turns: a process that takes such a turn over is told again."""
         self._revivals = 0
-        self.adapter = self._new_adapter()
+        self.adapter = self._make_adapter(self.folder, self._take, self._ended)
 
     def handlers(self) -> dict[str, Handler]:
         return {
@@ -123,8 +126,7 @@ class Session:
 
     async def start(self) -> None:
         """Raises StartFailed."""
-        loop = asyncio.get_running_loop()
-        told = loop.call_later(SESSION_START_TOLD_S, self._tell_start)
+        told = asyncio.get_running_loop().call_later(SESSION_START_TOLD_S, self._tell_start)
         try:
             await self._launch()
         finally:
@@ -220,7 +222,7 @@ class Session:
         await self.adapter.stop("replaced")
         waiting = self.turns.waiting
         self._given = {waiting} if waiting is not None else set()
-        self.adapter = self._new_adapter()
+        self.adapter = self._make_adapter(self.folder, self._take, self._ended)
         fence = self._fence(self.config)
         start = msgspec.structs.replace(self.config, turn_id=waiting, fence=fence)
         ready = await self.adapter.start(start)
@@ -230,9 +232,6 @@ class Session:
             if said.steers == waiting:
                 self.adapter.send(ipc.Steer(data=said))
         _log.info("session process ready", session=self.id)
-
-    def _new_adapter(self) -> RuntimeAdapter:
-        return self._make_adapter(self.folder, self._take, self._ended)
 
     def _ended(self, failure: Failure) -> None:
         self._requests.drop()
@@ -353,6 +352,8 @@ class Session:
         match command:
             case ipc.UserMessage():
                 self._revivals = 0
+                if self._before_turn is not None:
+                    await self._before_turn(self.id)
                 self._given |= _turn_of(command)
                 await self.adapter.send_message(command.data)
             case ipc.Steer() | ipc.ConfigUpdate() | ipc.Compact():

@@ -55,6 +55,9 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     """Gives a sub-agent a task: its id, its name, the task. Its answer."""
 
 
+ALL_FILES = "/"
+
+
 class Touches(msgspec.Struct, frozen=True, kw_only=True):
     """What a call reads and writes, so that calls of one step that depend on each other run one
     after the other. A name is a path, which stands for all below it, or any other word."""
@@ -63,9 +66,14 @@ class Touches(msgspec.Struct, frozen=True, kw_only=True):
     writes: tuple[str, ...] = ()
     everything: bool = False
     """It may change anything: it runs beside nothing that reads or writes."""
+    beside: str = ""
+    """Calls with the same word here run side by side, whatever they touch: who asks for several at
+    once means that."""
 
     def disturbs(self, other: "Touches") -> bool:
         """Whether the two may not run at the same time."""
+        if self.beside and self.beside == other.beside:
+            return False
         if self.everything or other.everything:
             return self._is_any and other._is_any
         return _overlap(self.writes, other.reads + other.writes) or _overlap(

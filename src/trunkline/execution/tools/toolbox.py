@@ -70,6 +70,10 @@ class Toolbox:
         """Whether a command runs in the background."""
         return self._background.is_running
 
+    def news(self) -> str:
+        """What the agent has to know with the next message; told once."""
+        return self._background.news()
+
     async def close(self) -> None:
         await asyncio.gather(self._background.close(), self._catalog.close())
 

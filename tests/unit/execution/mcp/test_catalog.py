@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.eventually import eventually
 from tests.unit.execution.tools.support import Call, Control
 from trunkline.execution.home import Home
-from trunkline.execution.mcp.tools import McpCatalog, tools_of
+from trunkline.execution.mcp.tools import McpCatalog
 from trunkline.execution.session import ipc
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools.toolbox import Toolbox, open_toolbox
@@ -152,26 +152,3 @@ async def test_closing_ends_servers_that_are_still_starting(home: Home) -> None:
     await asyncio.sleep(0)
     await box.close()
     assert names(box) == []
-
-
-async def test_calls_that_change_something_at_one_server_do_not_run_side_by_side() -> None:
-    class Source:
-        is_remote, trust_hints = False, False
-
-        def __init__(self, name: str) -> None:
-            self.name = name
-
-        async def tools(self) -> list[dict[str, Any]]:
-            reads = {"readOnlyHint": True}
-            return [{"name": "set"}, {"name": "get", "annotations": reads}]
-
-        async def call(self, tool: str, arguments: dict[str, Any]) -> Any: ...
-
-        async def close(self) -> None: ...
-
-    [set_one, get_one] = [tool.touches({}) for tool in await tools_of(Source("one"))]
-    [set_other, _] = [tool.touches({}) for tool in await tools_of(Source("other"))]
-    assert set_one.disturbs(set_one)
-    assert set_one.disturbs(get_one)
-    assert not get_one.disturbs(get_one)
-    assert not set_one.disturbs(set_other)
