@@ -12,7 +12,13 @@ PREFIX: Final = "TRUNKLINE_"
 
 CONTROL: Final = (
     *("host", "port", "data", "admin_token", "database_url", "bus_url", "keys"),
-    *("connections_max", "connections_per_address_max", "trusted_proxies", "metrics_allowed"),
+    *(
+        "connections_max",
+        "connections_per_address_max",
+        "connections_per_user_max",
+        "trusted_proxies",
+        "metrics_allowed",
+    ),
     *("rate_limit_per_minute", "public_url", "allowed_origins", "mcp_allowed_hosts", "log_sync"),
     *("low_disk_bytes",),
     *("json_logs", "log_level", "machine_away_s", "vm_connect_timeout_s", "open_agp"),

@@ -37,7 +37,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     database_url: str | None = None
     bus_url: str | None = None
     keys: str = ""
-    """The folder with the system's keys; by default `keys` in the data folder."""
+    """The folder, or the file, with the system's keys; by default `keys/` in the data folder."""
     rate_limit_per_minute: int = limits.MESSAGES_PER_MINUTE_MAX
     public_url: str | None = None
     """The address that people and machines use, when a proxy stands in front."""
@@ -53,6 +53,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Open connections in all; fewer where the system allows fewer open files."""
     connections_per_address_max: int = 1_000
     """Of one address, this host and named proxies apart."""
+    connections_per_user_max: int = 2_000
+    """Of one user, with pages, readers and programs; lines of machines apart."""
     trusted_proxies: str = ""
     """Addresses or networks (comma-separated) whose `X-Forwarded-For` counts."""
     metrics_allowed: str = ""
@@ -124,7 +126,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return data_folder(self.data)
 
     @property
-    def keys_dir(self) -> Path:
+    def keys_place(self) -> Path:
         return Path(self.keys).expanduser() if self.keys else self.data_dir / "keys"
 
     @property
@@ -243,6 +245,7 @@ def _check(settings: Settings) -> None:
         f"node_workspace: there is no folder {settings.node_workspace[:200]}": not is_lost,
         "connections_max must be positive": settings.connections_max > 0,
         "connections_per_address_max must be positive": settings.connections_per_address_max > 0,
+        "connections_per_user_max must be positive": settings.connections_per_user_max > 0,
         # A proxy on this host makes strangers look local.
         "open_myagent and public_url exclude each other: a proxy would let everyone in": (
             settings.public_url is None or not settings.open_myagent

@@ -84,7 +84,7 @@ async def _daemon(
             case ipc.Ready():
                 writer.write(ipc.line(asked) * _QUESTIONS)
             case ipc.Request(id=request_id, method=method):
-                known = None if method == lessons.METHOD else {}
+                known: Json | None = None if method == lessons.METHOD else {}
                 writer.write(ipc.line(ipc.Response(id=request_id, result=known)))
             case ipc.SseEvent(data=data) if '"execution_complete"' in data:
                 answers += 1

@@ -14,6 +14,7 @@ from tests.support.eventually import WAIT_S
 from tests.support.model_server import ModelServer
 from trunkline import limits
 from trunkline.execution.home import Home
+from trunkline.execution.llm import lessons
 from trunkline.execution.session import ipc
 from trunkline.execution.session.semigraph_process import serve
 
@@ -31,7 +32,10 @@ class Daemon:
         self.home = Home(root)
         self.home.make()
         self.clock = clock
-        self.answers: dict[str, Callable[[Json], Any]] = {"memory_search": lambda _: {}}
+        self.answers: dict[str, Callable[[Json], Any]] = {
+            "memory_search": lambda _: {},
+            lessons.METHOD: lambda _: None,
+        }
         self.events: list[Json] = []
         self.reports: list[ipc.FireAndForget] = []
         self.requests: list[ipc.Request] = []

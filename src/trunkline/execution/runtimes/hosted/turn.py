@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from trunkline import limits
 from trunkline.execution.approvals import Answer, Approvals, Scope, can_be_shown
 from trunkline.execution.attachments import Attachment, read_attachments
 from trunkline.execution.json_object import Json
@@ -15,6 +16,7 @@ from trunkline.execution.line import ControlPlane
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.permits import Permits, call_of
 from trunkline.execution.session import ipc
+from trunkline.execution.texts import clipped
 from trunkline.permissions.decision import Decided, decide
 from trunkline.permissions.judging import Danger, Judgement, judge
 from trunkline.permissions.modes import Confirm, care_of
@@ -103,6 +105,7 @@ class Turn:
         if judged.outcome == "run":
             return Permission(allowed=True)
         if judged.outcome == "refuse":
+            self._audit_refusal(tool_name, tool_input, tool_call_id, judged.why)
             return Permission(allowed=False, reason=judged.why)
         if not can_be_shown(tool_input):
             return Permission(allowed=False, reason=_TOO_LONG)
@@ -154,6 +157,16 @@ class Turn:
         finally:
             self.emit("tool_call_complete", **call, result=result, is_error=is_error)
         return result
+
+    def _audit_refusal(self, name: str, given: Json, call_id: str, why: str) -> None:
+        details = {
+            "tool_name": name,
+            "tool_call_id": call_id,
+            "turn_id": self.turn_id,
+            "tool_input": clipped(given, limits.AUDIT_VALUE_CHARS_MAX),
+            "result": why,
+        }
+        self.control.fire_and_forget("audit_log", event="tool_refused", details=details)
 
     def ruled(self, tool_name: str, tool_input: Json) -> Decided | None:
         """What the session's rules alone say of it."""
