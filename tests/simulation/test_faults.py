@@ -11,7 +11,8 @@ _SINCE = {
     "a turn that begins anew does not get what was said to it": 0,
     "a machine that lists nothing is told once that a session was moved away": 2_940,
     "a start that went into a broken line is believed to have arrived": 1_880,
-    "what waited for an agent on an earlier line goes out beside its repeat": 380,
+    "what waited for an agent on an earlier line goes out beside its repeat": 2_470,
+    "an agent that lists late is told again what it has": 1_050,
 }
 """Where the search begins for those that would take long to be found."""
 
