@@ -370,11 +370,6 @@ def _() -> Any:
     return patch.object(AgentTalk, "line_down", line_down)
 
 
-@fault("an agent that lists late is told again what it has")
-def _() -> Any:
-    return patch("trunkline.control.edges.yeaft_agent.agent._LIST_WAIT_S", 2.0)
-
-
 @fault("a device that has lost its turn is waited for")
 def _() -> Any:
     return patch.object(Device, "_is_lost", lambda self, session_id, turn_id, now_s: False)
