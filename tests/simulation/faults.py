@@ -18,8 +18,7 @@ from trunkline.control.machines import traits
 from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.shell import Shell
-from trunkline.control.machines.state import Hosted, Place
-from trunkline.control.machines.telling import Telling
+from trunkline.control.machines.state import Hosted
 from trunkline.control.sessions import notes
 from trunkline.control.sessions import state as states
 from trunkline.control.sessions.core import SessionCore
@@ -346,18 +345,6 @@ def _() -> Any:
             real(self, say, shown)
 
     return patch.object(MachineCore, "say", say)
-
-
-@fault("a closed session counts as stopped before its machine was told")
-def _() -> Any:
-    real = Telling._stop
-
-    def stop(self: Telling, one: Hosted) -> None:
-        if one.place is not Place.STOPPING:
-            self._session(one).note(notes.Stopped())
-        real(self, one)
-
-    return patch.object(Telling, "_stop", stop)
 
 
 @fault("what waited for an agent on an earlier line goes out beside its repeat")
