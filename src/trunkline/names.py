@@ -19,7 +19,7 @@ CONTROL: Final = (
     *("open_myagent", "send_llm_message", "default_model", "fallback_model", "local_machine"),
     *("vm_command", "node_roots", "node_workspace", "machines", "fence", "model_titles"),
     *("embeddings_url", "embeddings_model", "embeddings_key"),
-    *("prices", "open_browser", "push_allowed_hosts", "push_contact"),
+    *("prices", "model_windows", "open_browser", "push_allowed_hosts", "push_contact"),
     *("quota_sessions", "quota_stored_bytes", "quota_agents", "quota_memories"),
     *("quota_snapshot_bytes", "quota_skill_bytes"),
 )
@@ -34,12 +34,14 @@ COMMANDS: Final = ("url", "token")
 """Of the command line: where the server is."""
 ENVIRONMENT: Final = frozenset(PREFIX + name.upper() for name in (*CONTROL, *NODE, *COMMANDS))
 
+ACCESS_TOOL: Final = "bash_with_access"
+"""Runs one command with more than the fence allows, after a person's yes."""
 TOOLS: Final = frozenset(
     (
         *("bash", "code_execution", "read_file", "write_file", "edit_file", "list_files"),
         *("search_files", "web_search", "web_fetch", "memory_search", "memory_write"),
         *("bash_output", "bash_stop", "apply_patch", "glob", "todo_write"),
-        *("read_skill_file", "ask_user", "delegate"),
+        *("read_skill_file", "ask_user", "delegate", ACCESS_TOOL),
     )
 )
 """What an agent of our own runtime can be allowed, besides tools of MCP servers and skills."""
@@ -58,6 +60,7 @@ PROVIDERS: Final = ("openai", "anthropic", "tavily", "brave", "searxng")
 """Whose keys we know what to do with; others are set up with an address."""
 
 _CLOSE = 0.6  # difflib's measure, from 0 to 1
+_LISTED_MAX = 30
 _SHOWN_CHARS = 60
 
 
@@ -81,8 +84,14 @@ def not_one_of(word: str, choices: Collection[str], known: Collection[str] = ())
 
 
 def unknown_of(kind: str, names: Iterable[str], known: Collection[str]) -> str | None:
-    """The same for the first of several that is not known; None when all are."""
-    return next((unknown(kind, name, known) for name in names if name not in known), None)
+    """The same for the first of several that is not known, with all that are where none is near and
+    they are few; None when all are known."""
+    name = next((one for one in names if one not in known), None)
+    if name is None:
+        return None
+    told = unknown(kind, name, known)
+    is_listed = not told.endswith("?") and 0 < len(known) <= _LISTED_MAX
+    return f"{told}; there are: {', '.join(sorted(known))}" if is_listed else told
 
 
 def unknown_variable(env: Mapping[str, str]) -> str | None:

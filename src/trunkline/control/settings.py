@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from trunkline import limits, names, prices
+from trunkline import limits, model_windows, names, prices
 from trunkline.control.checked_json import explained
 from trunkline.control.errors import InvalidRequest
 from trunkline.places import data_folder, user_folder
@@ -75,6 +75,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The model of sessions that name none; by default one of a provider with a key."""
     prices: str | None = None
     """A JSON file with what models cost, over the table that comes with us."""
+    model_windows: str | None = None
+    """A JSON file with how much models read at once, over the table that comes with us."""
     model_titles: bool = True
     """Ask a session's own model for a title, once, after its first turn."""
     fallback_model: str | None = None
@@ -266,11 +268,12 @@ def _check(settings: Settings) -> None:
     for name in (one for one in settings.__struct_fields__ if one.startswith("quota_")):
         is_fine = 0 <= getattr(settings, name) <= limits.JSON_INT_MAX
         problems[f"{name} must be between 0 and {limits.JSON_INT_MAX}"] = is_fine
-    if settings.prices:
-        try:
-            prices.read(Path(settings.prices).expanduser())
-        except ValueError as error:
-            raise _refused(f"settings: prices: {error}") from error
+    for name, read in (("prices", prices.read), ("model_windows", model_windows.read)):
+        if path := getattr(settings, name):
+            try:
+                read(Path(path).expanduser())
+            except ValueError as error:
+                raise _refused(f"settings: {name}: {error}") from error
     hosts_and_networks("mcp_allowed_hosts", settings.mcp_allowed_hosts)
     hosts_and_networks("push_allowed_hosts", settings.push_allowed_hosts)
     networks_of("trusted_proxies", settings.trusted_proxies)

@@ -170,6 +170,8 @@ async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
         event=shown.event,
         ask_agent=partial(ask_agent, context, call),
         hides=partial(context.permits.hides, workspace=context.workspace),
+        guards=partial(context.permits.guards_page, workspace=context.workspace),
+        granted=verdict.get("granted", ""),
         command_timeout_s=context.settings.command_timeout_seconds,
         command_timeout_s_max=context.settings.command_timeout_seconds_max,
     )

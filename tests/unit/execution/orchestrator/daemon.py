@@ -38,6 +38,7 @@ class Daemon:
         self.ready: ipc.Ready | None = None
         self.error: ipc.Error | None = None
         self.pongs = 0
+        self.is_working = False
         self._server = server
         self._turns = 0
         self._seen = asyncio.Condition()
@@ -203,8 +204,9 @@ class Daemon:
                     self.reports.append(message)
                 case ipc.Error():
                     self.error = message
-                case ipc.Pong():
+                case ipc.Pong(working=working):
                     self.pongs += 1
+                    self.is_working = working
             self._seen.notify_all()
 
     async def _reply(self, request: ipc.Request) -> None:

@@ -71,7 +71,7 @@ class Turn:
         self.clock = clock
         self._send = send
         self._monotonic = monotonic
-        self._approvals = Approvals(self, sleep)
+        self._approvals = Approvals(self, sleep, fence=permits.fence)
         self._usage: dict[str, Json] = {}
         self._costs_usd: dict[str, float] = {}
         self._open_questions = 0

@@ -5,7 +5,7 @@ export const words = dictionary({
     title: "Audit",
     intro: "Who did what. Each entry carries the hash of the one before it, so that a change shows.",
     text: "Text",
-    textHint: "In the name or the details",
+    textHint: "name or details",
     who: "Who",
     anyone: "Anyone",
     what: "What",
