@@ -44,6 +44,11 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     refused: str = ""
     """Why it is not kept; then there is no data."""
 
+    @property
+    def data_url(self) -> str:
+        """As many models take a picture."""
+        return f"data:{self.mime};base64,{base64.b64encode(self.data).decode()}"
+
 
 def read_attachments(metadata: Json) -> list[Attachment]:
     """What came with a message, in order; one that is too much is said to be refused."""

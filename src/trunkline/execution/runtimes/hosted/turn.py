@@ -126,6 +126,35 @@ class Turn:
             option=said if said in options else "",
         )
 
+    async def use(
+        self,
+        tool_name: str,
+        tool_input: Json,
+        work: Callable[..., Awaitable[str]],
+        tool_call_id: str = "",
+    ) -> str:
+        """A tool of a program that has no questions of its own: a person is asked where that is
+        due, and once for the same call where they said so; then it is shown, and `work` does it,
+        with the input as its arguments. What came of it, or why not, in words for the model."""
+        granted = msgspec.json.encode([tool_name, tool_input], order="deterministic")
+        call: Json = {"tool_name": tool_name, "tool_input": tool_input}
+        call["tool_call_id"] = tool_call_id or uuid.uuid4().hex
+        if granted not in self._permits.granted:
+            answer = await self.permit(**call)
+            if not answer.allowed:
+                return answer.reason
+            if answer.scope != "once":
+                self._permits.granted.add(granted)
+        self.emit("tool_call_start", **call)
+        result, is_error = "cancelled", True
+        try:
+            result, is_error = await work(**tool_input), False
+        except Exception as error:
+            result = str(error) or type(error).__name__
+        finally:
+            self.emit("tool_call_complete", **call, result=result, is_error=is_error)
+        return result
+
     def ruled(self, tool_name: str, tool_input: Json) -> Decided | None:
         """What the session's rules alone say of it."""
         return decide(self._permits.rules, call_of(tool_name, tool_input, self._workspace))

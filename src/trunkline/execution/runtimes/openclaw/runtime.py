@@ -19,6 +19,7 @@ from trunkline.execution.runtimes.openclaw import guard
 from trunkline.execution.runtimes.openclaw.adapter import OpenClawAdapter
 from trunkline.execution.runtimes.openclaw.bridge import BridgeProcess
 from trunkline.execution.runtimes.openclaw.gateway import Gateway
+from trunkline.execution.runtimes.openclaw.judging import judged
 from trunkline.execution.session import ipc
 from trunkline.execution.session.process import Patience
 from trunkline.execution.session.process_requests import Local
@@ -60,6 +61,7 @@ class OpenClaw:
         return {
             "local.openclaw_gateway": self.gateway.ensure,
             "local.openclaw_end": self.gateway.ended,
+            "local.openclaw_judge": judged,
         }
 
     def adapter(
