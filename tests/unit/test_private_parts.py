@@ -29,7 +29,9 @@ from trunkline.cli.values import lighten
 SOURCE = Path(__file__).parents[2] / "src"
 
 # Private by their underscore, and each watched by a canary here or beside the door.
-WATCHED = {"_conn", "_message_tail", "_runtime_param", "_thread", "_transport"}
+WATCHED = {
+    *("_conn", "_connection", "_message_tail", "_runtime_param", "_thread", "_transport", "_tx"),
+}
 # Documented, in spite of their underscore.
 DOCUMENTED = {"_asdict", "_replace", "_fields", "_exit"}
 WATCHED_MODULES = {"mcp.client._transport", "typer._click.shell_completion", "typer._coercion"}
@@ -93,23 +95,28 @@ def test_every_private_part_of_a_library_that_is_used_has_a_canary() -> None:
     assert unwatched == []
 
 
-async def test_aiosqlite_has_one_thread_a_connection_that_is_not_started_before_it_is_awaited(
+async def test_aiosqlite_has_one_thread_a_connection_that_can_be_exchanged_before_it_is_awaited(
     tmp_path: Path,
 ) -> None:
-    connection = aiosqlite.connect(tmp_path / "x.db")
-    thread = getattr(connection, "_thread", None)
     broken = (
-        "aiosqlite has changed: `Connection._thread` is not the thread that serves it, or runs "
-        "before the connection is awaited; `control/store/connect.py` makes it a daemon thread, so "
-        "that a process which could not drain in time still ends"
+        "aiosqlite has changed: `Connection._thread` is not the thread that serves its queue `_tx`"
+        " by `_connection_worker_thread` until the connection is closed, or runs before it is"
+        " awaited, or `_connection` is not None once it is closed; `control/store/engine.py` has a"
+        " thread of its own there, which outlives its event loop in peace"
     )
-    assert isinstance(thread, threading.Thread), broken
-    assert not thread.is_alive(), broken
-    thread.daemon = True
+    serve = getattr(aiosqlite.core, "_connection_worker_thread", None)
+    assert serve is not None, broken
+    connection: Any = aiosqlite.connect(tmp_path / "x.db")
+    parts = vars(connection)
+    assert isinstance(parts.get("_thread"), threading.Thread), broken
+    assert not parts["_thread"].is_alive(), broken
+    parts["_thread"] = own = threading.Thread(target=serve, args=(parts["_tx"],), daemon=True)
     async with connection:
-        assert thread.is_alive(), broken
-    thread.join(10)
-    assert not thread.is_alive(), broken
+        assert own.is_alive(), broken
+        assert parts["_connection"] is not None, broken
+    own.join(10)
+    assert not own.is_alive(), broken
+    assert parts["_connection"] is None, broken
 
 
 def test_the_mcp_sdk_names_the_type_of_a_transports_streams() -> None:
