@@ -26,9 +26,10 @@ from trunkline.control.door.door import Door, Visitor
 from trunkline.control.edges.sse.host import SseHost
 from trunkline.control.edges.wires import Edge, wires_of
 from trunkline.control.errors import NoRoom, TrunklineError, Unavailable
+from trunkline.control.files import log_file, store_url
 from trunkline.control.records.credentials import from_environment
 from trunkline.control.settings import Settings
-from trunkline.control.store import causes, schema
+from trunkline.control.store import causes, database_lock, schema
 
 _log = structlog.get_logger(__name__)
 
@@ -218,18 +219,38 @@ async def serve(settings: Settings, ready: Callable[[ServerInfo], None]) -> None
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     raise_descriptor_limit(settings)
+
+    def lost(why: str) -> None:
+        _log.error("the database is no longer this server's, which stops", why=why)
+        stop.set()
+
     with data_folder.held(settings):
-        server = Server(await Core.open(settings, admin_token(settings)))
-        info = await server.start()
-        _log.info("listening", url=info.url)
-        ready(info)
-        await stop.wait()
-        _log.info("draining")
-        try:
-            await asyncio.wait_for(server.stop(), limits.DRAIN_TIMEOUT_S - 1)
-        except TimeoutError:
-            _log.warning("not everything could be drained in time")
-        _log.info("stopped")
+        async with _database_held(settings, lost):
+            await _serve(settings, ready, stop)
+
+
+def _database_held(
+    settings: Settings, lost: Callable[[str], None]
+) -> contextlib.AbstractAsyncContextManager[None]:
+    if log_file(settings) is not None:
+        return contextlib.nullcontext()  # it is in the data folder
+    return database_lock.held(store_url(settings), lost)
+
+
+async def _serve(
+    settings: Settings, ready: Callable[[ServerInfo], None], stop: asyncio.Event
+) -> None:
+    server = Server(await Core.open(settings, admin_token(settings)))
+    info = await server.start()
+    _log.info("listening", url=info.url)
+    ready(info)
+    await stop.wait()
+    _log.info("draining")
+    try:
+        await asyncio.wait_for(server.stop(), limits.DRAIN_TIMEOUT_S - 1)
+    except TimeoutError:
+        _log.warning("not everything could be drained in time")
+    _log.info("stopped")
 
 
 def run(settings: Settings, *, ready: Callable[[ServerInfo], None]) -> None:

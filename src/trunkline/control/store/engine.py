@@ -109,7 +109,7 @@ async def open_migrated(url: str, branch: str) -> AsyncEngine:
     """An engine on a database whose `branch` has the newest schema."""
     engine = open_engine(url)
     try:
-        await _answers(engine)
+        await check_answers(engine)
         await upgrade(engine, branch)
     except BaseException:
         await close_engine(engine)
@@ -133,7 +133,7 @@ def reason(error: BaseException) -> str:
     return one_line(redact(said or type(error).__name__))[:_REASON_CHARS]
 
 
-async def _answers(engine: AsyncEngine) -> None:
+async def check_answers(engine: AsyncEngine) -> None:
     """Unavailable, with its address, for a database that does not."""
     url, file = engine.url.render_as_string(hide_password=True), sqlite_file(engine.url)
     try:
