@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import msgspec
@@ -130,17 +130,20 @@ class Server:
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def sweep(self) -> None:
-        """Everything that is due by the clock."""
-        self.core.auth.sweep()
-        self.core.trail.sweep()
-        self.core.machines.sweep()
-        self.core.taps.sweep()
-        self.core.connections.sweep()
-        self.core.pulse.sweep()
-        self.core.storage.sweep()
-        self.core.push.sweep()
-        for edge in self._edges:
-            edge.sweep()
+        """Everything that is due by the clock, at once."""
+        for _ in self._sweeping():
+            pass
+
+    def _sweeping(self) -> Iterator[None]:
+        core = self.core
+        yield from core.machines.sweep()
+        for sweep in (
+            *(core.auth.sweep, core.trail.sweep, core.taps.sweep, core.connections.sweep),
+            *(core.pulse.sweep, core.storage.sweep, core.push.sweep),
+            *(edge.sweep for edge in self._edges),
+        ):
+            yield
+            sweep()
 
     async def _sweep_for_ever(self) -> None:
         sweeps = 0
@@ -149,7 +152,8 @@ class Server:
             await asyncio.sleep(self.core.tuning.sweep_s)
             sweeps += 1
             try:
-                self.sweep()
+                for _ in self._sweeping():
+                    await asyncio.sleep(0)  # in steps: who has something to say says it between
                 if sweeps % _TIDY_EVERY_SWEEPS == 0 and (tidying is None or tidying.done()):
                     tidying = self.core.tasks.spawn(self._tidy(), "tidy")
             except Exception:
