@@ -21,6 +21,7 @@ from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.telling import ENDED
 from trunkline.control.sessions.state import Turn
 from trunkline.control.store import schema
+from trunkline.control.store.among import among
 from trunkline.control.tasks import Serial
 from trunkline.wire import events
 from trunkline.wire.commands import Say
@@ -146,7 +147,7 @@ class YeaftAgentHost:
             for start in range(0, len(ids), _SESSIONS_AT_ONCE):
                 some = ids[start : start + _SESSIONS_AT_ONCE]
                 rows = await connection.execute(
-                    select(sessions.c.id, sessions.c.remote).where(sessions.c.id.in_(some))
+                    select(sessions.c.id, sessions.c.remote).where(among(sessions.c.id, some))
                 )
                 for row in rows:
                     agent.talk.conversation(row.id).recall(row.remote)
