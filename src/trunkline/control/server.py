@@ -98,6 +98,7 @@ class Server:
         gc.collect()
         gc.freeze()
         gc.set_threshold(*_GC_THRESHOLDS)
+        gc.enable()
         return ServerInfo(url, f"{url}/login?code={code}")
 
     async def _open_door(self) -> None:
