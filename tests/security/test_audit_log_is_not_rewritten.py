@@ -185,12 +185,12 @@ async def test_a_log_that_takes_no_more_entries_is_not_overlooked(
     data = tmp_path / "data"
     async with running(data) as control:
         assert (await control.ok("GET", "/server"))["is_audit_broken"] is False
-        assert b"audit_broken 0.0" in control.core.metrics.render()
+        assert b"audit_broken 0.0" in control.core.exposition.render()
     for path in data.glob(f"{lost}*"):
         path.unlink()
     async with running(data) as control:
         assert (await control.ok("GET", "/server"))["is_audit_broken"] is True
-        assert b"audit_broken 1.0" in control.core.metrics.render()
+        assert b"audit_broken 1.0" in control.core.exposition.render()
 
 
 async def test_nor_is_one_that_is_broken_while_the_server_runs(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from tests.simulation.loop import at_once
-from tests.simulation.machines import SimMachine
+from tests.simulation.machines import SETTLED_S, SimMachine
 from tests.simulation.stores import Disk, MemoryRows, journal
 from tests.simulation.world import CALM_SWEEP_S, Message, Simulation
 from trunkline import limits
@@ -40,6 +40,7 @@ def check(run: Simulation) -> None:
         _took_once(machine)
         _runs_its_own(run, machine)
         _nothing_lost(run, machine)
+        _answers_arrive(run, machine)
     _answers_are_logged(run)
     for session_id in run.closed:
         kinds = Counter(events.object_of(line)["type"] for line, _ in run.disk.events[session_id])
@@ -178,7 +179,7 @@ def _nothing_waits(run: Simulation, session_id: str, data: bytes) -> None:
     machine = control.machines.find(str(state.machine_id)) if control is not None else None
     if machine is None:
         return
-    hosted = machine.core.sessions.get(session_id)
+    hosted = machine.core.state.sessions.get(session_id)
     if state.is_closed and hosted is not None:
         raise Broken(f"{session_id} is closed and still in memory")
     if hosted is not None and (hosted.waiting or hosted.steering):
@@ -257,6 +258,18 @@ def _nothing_lost(run: Simulation, machine: SimMachine) -> None:
             raise Broken(
                 f"{machine.id} said {len(kept)} things in {session_id}: {len(logged)} are there"
             )
+
+
+def _answers_arrive(run: Simulation, machine: SimMachine) -> None:
+    """Nobody waits for an answer that was given long ago."""
+    for (session_id, request_id), given_up_s in machine.given_up.items():
+        row = run.disk.sessions[session_id]
+        asked = run.disk.approvals.get((session_id, request_id))  # it may never have arrived
+        answered_ms = asked["answered_at"] if asked is not None else None
+        is_own = not row["left"] and row["status"] == "active"
+        is_old = answered_ms is not None and answered_ms / 1000 < given_up_s - SETTLED_S
+        if is_own and is_old and (session_id, request_id) in run.answers:
+            raise Broken(f"the answer to {request_id} never reached {machine.id}")
 
 
 def _answers_are_logged(run: Simulation) -> None:

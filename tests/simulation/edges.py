@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.edges.agp.records import AgpRecords
 from trunkline.control.edges.yeaft_agent.agent import Agent
+from trunkline.control.edges.yeaft_agent.records import YeaftRecords
 from trunkline.control.log import events
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.traits import KINDS, Traits
 from trunkline.control.tasks import Tasks
-from trunkline.wire import events as session_events
 from trunkline.wire.agp.messages import Downlink, PromptResponse, Update
 from trunkline.wire.commands import Command, Say, Start
 from trunkline.wire.yeaft import codec
@@ -136,9 +136,7 @@ class Edge:
                 return
             log.machine_seq = seq
         if log.is_awaited:
-            with self.machine.input() as core:
-                core.spoke(session_id)
-            log.is_awaited = self.machine.core.awaits(session_id)
+            self.machine.spoke(session_id)
         if events.may_matter(line):
             self._control.machines.watched(self.machine, log, line)
         else:
@@ -162,7 +160,7 @@ class AgpEdge(Edge):
             core = cast(Any, control)
             known = Known(machine.id, machine.user_id, machine.id, [])
             device = AgpDevice(core, machine, known, self._refused)
-            await _Records(core).fill(machine, device.state)
+            await _Records(core).fill(machine, device.talk)
         self._device = device = control.devices.setdefault(machine.id, device)
         if self._link.is_open:
             device.line = self
@@ -203,6 +201,15 @@ class _Saving:
         self._tasks.spawn(work, name)
 
 
+class _YeaftRecords(YeaftRecords):
+    async def username(self, machine: Machine) -> str:
+        return "ada"
+
+    async def remotes(self, session_ids: list[str]) -> dict[str, Any]:
+        disk = cast(Any, self._core).disk
+        return {one: disk.sessions[one].get("remote") for one in session_ids}
+
+
 class YeaftEdge(Edge):
     """The real agent behind a line without a socket."""
 
@@ -210,37 +217,16 @@ class YeaftEdge(Edge):
 
     async def attach(self) -> None:
         control, machine = self._control, self.machine
-        agent = control.agents.get(machine.id) or await self._load()
+        agent = control.agents.get(machine.id) or await self._loaded()
         self._agent = agent = control.agents.setdefault(machine.id, agent)
         if self._link.is_open:
             control.machines.attach(machine, self, fresh=False)
             agent.line_up(self, "/srv")
             self._link.down(self._link, ("init", {}))
 
-    async def _load(self) -> Agent:
-        """As `YeaftAgentHost` does."""
-        control, machine = self._control, self.machine
-        agent = Agent(cast(Any, control), machine, "ada", cast(Any, _Saving(control.tasks)))
-        for session_id in machine.logs:
-            remote = control.disk.sessions[session_id].get("remote")
-            agent.talk.conversation(session_id).recall(remote)
-        for (session_id, request_id), row in control.disk.approvals.items():
-            if row["state"] == "pending" and session_id in machine.logs:
-                agent.talk.questions.note(session_id, request_id, [], row["created_at"])
-        for session_id, hosted in list(machine.core.sessions.items()):
-            state = hosted.session.state
-            for turn in state.told[:1]:
-                say = await control.records.say(session_id, turn.id)
-                if say is None or session_id not in machine.logs:
-                    continue
-                inward = agent.talk.recall(
-                    say, is_cancelling=turn.cancel is not None, is_late=bool(state.late)
-                )
-                for line, _ in control.disk.events[session_id]:
-                    event = session_events.read(line)
-                    if event is not None and event.turn_id == turn.id:
-                        inward.recall(event)
-        return agent
+    async def _loaded(self) -> Agent:
+        core, saving = cast(Any, self._control), cast(Any, _Saving(self._control.tasks))
+        return await _YeaftRecords(core, saving).load(self.machine)
 
     def detached(self) -> None:
         self._agent.line_down(self)
@@ -262,7 +248,7 @@ class YeaftEdge(Edge):
                 listed = codec.read(frame, ConversationList).conversations
                 ids = {one.id: one.processing for one in listed}
                 strays = {one for one in ids if one not in self.machine.logs}
-                if strays and not self._agent.talk.has_listed:
+                if strays and not self._agent.talk.state.has_listed:
                     with self.machine.input() as core:
                         core.strays(strays)
                 self._agent.listed(ids)

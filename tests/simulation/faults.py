@@ -16,9 +16,9 @@ from trunkline.control.log.session_log import Batch, SessionLog
 from trunkline.control.log.store import Segment
 from trunkline.control.machines import traits
 from trunkline.control.machines.core import MachineCore
-from trunkline.control.machines.hosted import Hosted, Place
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.shell import Shell
+from trunkline.control.machines.state import Hosted, Place
 from trunkline.control.machines.telling import Telling
 from trunkline.control.sessions import notes
 from trunkline.control.sessions import state as states
@@ -96,8 +96,8 @@ def _() -> Any:
 
 @fault("a closed session stays in memory")
 def _() -> Any:
-    def release(self: MachineCore, session_id: str) -> SessionCore | None:
-        one = self.sessions.get(session_id)
+    def release(self: MachineCore, session_id: str) -> SessionState | None:
+        one = self.state.sessions.get(session_id)
         return one.session if one is not None else None
 
     return patch.object(MachineCore, "release", release)
@@ -191,15 +191,32 @@ def _() -> Any:
 @fault("a question takes two answers")
 def _() -> Any:
     def answer(
-        self: SessionCore, request_id: str, confirmed: bool, answer: Any, by: Any, shown: Any
+        self: SessionCore,
+        request_id: str,
+        confirmed: bool,
+        answer: Any,
+        by: Any,
+        shown: Any,
+        **meant: Any,
     ) -> bool:
         if request_id not in self.state.questions:
             return False
         self._make("approval_resolved", request_id=request_id, confirmed=confirmed, **shown)
-        self.note(notes.Answered(request_id, answer, by))
+        self.note(notes.Answered(request_id, answer, by, **meant))
         return True
 
     return patch.object(SessionCore, "answer", answer)
+
+
+@fault("answers beyond the newest few are forgotten while their machine is away")
+def _() -> Any:
+    return patch.object(states, "_ANSWERS_KEPT", 3)
+
+
+@fault("only the newest of many answers is told to a machine that was away")
+def _() -> Any:
+    real = MachineCore._answers
+    return patch.object(MachineCore, "_answers", lambda self, one: real(self, one)[-1:])
 
 
 @fault("a message that is said again opens another turn")
@@ -317,7 +334,7 @@ def _() -> Any:
     real = MachineCore.say
 
     def say(self: MachineCore, say: Any, shown: Any) -> None:
-        if self.is_up:
+        if self.state.is_up:
             real(self, say, shown)
 
     return patch.object(MachineCore, "say", say)
@@ -329,7 +346,7 @@ def _() -> Any:
 
     def stop(self: Telling, one: Hosted) -> None:
         if one.place is not Place.STOPPING:
-            one.session.note(notes.Stopped())
+            self._session(one).note(notes.Stopped())
         real(self, one)
 
     return patch.object(Telling, "_stop", stop)
@@ -338,8 +355,8 @@ def _() -> Any:
 @fault("what waited for an agent on an earlier line goes out beside its repeat")
 def _() -> Any:
     def line_down(self: AgentTalk) -> None:
-        self._is_up = False
-        for one in self._conversations.values():
+        self.state.is_up = False
+        for one in self.state.conversations.values():
             one.enter(Phase.NEW if one.phase in (Phase.NEW, Phase.STARTING) else Phase.RESTING)
 
     return patch.object(AgentTalk, "line_down", line_down)

@@ -7,65 +7,17 @@ what it said is kept for the checks.
 import json
 from typing import Any, Protocol
 
-from tests.simulation.dialects import (
-    AgpDialect,
-    DeployedDialect,
-    Dialect,
-    UnlistedDialect,
-    YeaftDialect,
-)
 from tests.simulation.edges import Link
+from tests.simulation.styles import Style
 from trunkline.wire.commands import Answer, Cancel, Say, Start, Steer, Stop
 
 _ASKS_S = 300.0  # a question that nobody answers is given up
-
-
-class Style:
-    """What kind of machine it is."""
-
-    def __init__(
-        self,
-        name: str,
-        kind: str = "vm",
-        *,
-        numbers: bool = False,
-        keeps: bool = False,
-        lists: bool = True,
-        names: bool = False,
-        asks: bool = True,
-        steers: bool = False,
-        dialect: type[Dialect] = Dialect,
-    ) -> None:
-        self.name = name
-        self.kind = kind
-        self.numbers = numbers
-        self.keeps = keeps
-        """What it said and was told is on its disk."""
-        self.lists = lists
-        self.names = names
-        self.asks = asks
-        self.steers = steers
-        self.dialect = dialect
-
-
-STYLES = (
-    Style("plain"),
-    Style("plain, lists nothing", lists=False),
-    Style("numbers, keeps", numbers=True, keeps=True, names=True),
-    Style("numbers, keeps, steers", numbers=True, keeps=True, names=True, steers=True),
-    Style("numbers, keeps, names nothing", numbers=True, keeps=True),
-    Style("numbers, forgets", numbers=True, names=True),
-    Style("numbers, forgets, steers", numbers=True, names=True, steers=True),
-    Style("device", "agp", names=True, asks=False, dialect=AgpDialect),
-    Style("agent", "yeaft", dialect=YeaftDialect),
-    Style("agent, lists nothing", "yeaft", lists=False, dialect=UnlistedDialect),
-    Style("deployed agent", "yeaft", dialect=DeployedDialect),
-    Style("group", "group", names=True),
-)
+SETTLED_S = 60.0  # what is to be told on a line was told on it by then
 
 
 class World(Protocol):
     random: Any
+    loop: Any
 
     def trace(self, text: str) -> None: ...
     def after(self, delay_s: float, call: Any, *args: Any) -> None: ...
@@ -85,8 +37,9 @@ class Job:
         self.turn_id = turn_id
         self.said = 0
         self.pieces = 0
-        self.will_ask = False
-        self.asks: str | None = None
+        self.questions: list[str] = []
+        """What a person has still to be asked, or has not answered."""
+        self.is_asking = False
         self.is_cancelled = False
         self.is_over = False
         self.steers: list[str] = []
@@ -104,6 +57,8 @@ class SimMachine:
         """How often each turn reached the machine in one life of its own."""
         self.took: dict[str, list[str]] = {}
         """The turns in which each message reached its model, in one life of its own."""
+        self.given_up: dict[tuple[str, str], float] = {}
+        """When it gave up waiting for an answer, on a line that had lasted for a while."""
         self.finished: dict[str, list[str]] = {}
         """What was said to each turn that it has ended, and reached its model."""
         self.disorder: str | None = None
@@ -120,6 +75,7 @@ class SimMachine:
         """What is not acknowledged: number, turn and event."""
         self._seqs: dict[str, int] = {}
         self._is_fresh = True
+        self._came_s = 0.0
         self._dialect = style.dialect(machine_id, world.turn_of)
         self._buffer: list[Any] = []
         """What it said while it had no line."""
@@ -187,8 +143,7 @@ class SimMachine:
                 for job in jobs:
                     job.steers.clear()  # not on its disk before it has reached the model
                 for job in jobs[:1]:
-                    if job.asks is not None:
-                        job.will_ask, job.asks = True, None  # it asks again
+                    job.is_asking = False  # it asks again
                     self._work_later(job)
         self._world.after(self._world.random.choice((0.5, 3.0, 30.0)), self.connect)
 
@@ -200,6 +155,7 @@ class SimMachine:
         match self._dialect.read(frame):
             case ("init", acked):
                 self._is_fresh, link.is_live = False, True
+                self._came_s = self._world.loop.time()
                 self._came(acked)
             case ("ack", acked):
                 self._acked(acked)
@@ -221,19 +177,19 @@ class SimMachine:
                 self._steer(steer)
             case (Cancel() as cancel, name):
                 for job in self._sessions.get(cancel.session_id, [])[:1]:
-                    if job.asks and self.style.kind == "yeaft":
+                    if job.is_asking and self.style.kind == "yeaft":
                         continue  # it hears nothing but the answer
                     if name in (0, job.turn_id) and self._world.random.random() < 0.8:
                         job.is_cancelled = True
-                        if job.asks is not None:
-                            job.asks = None
+                        job.questions.clear()
+                        if job.is_asking:
+                            job.is_asking = False
                             self._work_later(job)
             case (Answer() as answer, _):
                 self._world.trace(f"{self.id} has the answer to {answer.request_id}")
                 for job in self._sessions.get(answer.session_id, []):
-                    if job.asks == answer.request_id:
-                        job.asks = None
-                        self._work_later(job)
+                    if job.is_asking and answer.request_id in job.questions:
+                        self._answered(job, answer.request_id)
             case (Stop() as stop, _):
                 self._sessions.pop(stop.session_id, None)
                 self._up(*self._dialect.deleted(stop.session_id))
@@ -250,8 +206,8 @@ class SimMachine:
         kept, self._buffer = self._buffer, []
         self._up(*kept)
         if self.style.kind == "yeaft":  # no agent gives up, so it asks again what may be lost
-            for job in [one for jobs in self._sessions.values() for one in jobs if one.asks]:
-                self._emit(job, "approval_request", request_id=job.asks, tool_name="x")
+            for job in [one for jobs in self._sessions.values() for one in jobs if one.is_asking]:
+                self._ask(job)
         first = self._dialect.first({one: bool(jobs) for one, jobs in self._sessions.items()})
         if self._world.random.random() < 0.5:
             first.reverse()  # some list what they are at only behind their sync
@@ -300,7 +256,9 @@ class SimMachine:
         self.took.setdefault(say.turn_id, []).append(say.turn_id)
         job = Job(say.session_id, say.turn_id)
         job.pieces = self._world.random.randrange(4)
-        job.will_ask = self.style.asks and self._world.random.random() < 0.3
+        if self.style.asks and self._world.random.random() < 0.3:
+            count = self._world.random.choice((1, 1, 2, 8))
+            job.questions = [f"{job.turn_id}?{number}" for number in range(count)]
         jobs = self._sessions[say.session_id]
         is_at_it = any(one.turn_id == say.turn_id for one in jobs)
         if is_at_it and self.style.lists:  # else nobody can know
@@ -340,19 +298,34 @@ class SimMachine:
             job.said += 1
             self._emit(job, "text_chunk", content=f"{job.turn_id} {job.said}")
             self._work_later(job)
-        elif job.will_ask:
-            job.will_ask, job.asks = False, f"{job.turn_id}?"
-            self._emit(job, "approval_request", request_id=job.asks, tool_name="x")
+        elif job.questions and not job.is_asking:
+            job.is_asking = True
+            self._ask(job)
             if self.style.kind != "yeaft":  # no agent gives up
-                self._world.after(_ASKS_S, self._give_up, life, job, job.asks)
-        elif job.asks is None:
+                self._world.after(_ASKS_S, self._give_up, life, job)
+        elif not job.questions:
             self._end(job)
 
-    def _give_up(self, life: int, job: Job, asked: str) -> None:
-        if life == self._life and job.asks == asked and not job.is_over:
-            job.asks = None
-            self._emit(job, "approval_resolved", request_id=asked, confirmed=False)
+    def _ask(self, job: Job) -> None:
+        for request_id in job.questions:
+            self._emit(job, "approval_request", request_id=request_id, tool_name="x")
+
+    def _answered(self, job: Job, request_id: str) -> None:
+        job.questions.remove(request_id)
+        if not job.questions:
+            job.is_asking = False
             self._work_later(job)
+
+    def _give_up(self, life: int, job: Job) -> None:
+        if life != self._life or job.is_over or not job.is_asking:
+            return
+        now_s = self._world.loop.time()
+        is_settled = self.link is not None and now_s - self._came_s > SETTLED_S
+        for request_id in list(job.questions):
+            if is_settled:
+                self.given_up[job.session_id, request_id] = now_s
+            self._emit(job, "approval_resolved", request_id=request_id, confirmed=False)
+            self._answered(job, request_id)
 
     def _end(self, job: Job, **fields: Any) -> None:
         job.is_over = True

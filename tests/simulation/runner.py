@@ -12,9 +12,9 @@ from tests.simulation.checks import check
 from tests.simulation.world import Simulation
 
 
-def failure(seed: int) -> tuple[str | None, Simulation]:
+def failure(seed: int, *, is_reloading: bool = False) -> tuple[str | None, Simulation]:
     """What does not hold in the run of that seed; None if everything does."""
-    run = Simulation(seed)
+    run = Simulation(seed, is_reloading=is_reloading)
     problem: str | None = None
     _errors.clear()
     try:
@@ -43,9 +43,9 @@ def command(seed: int, problem: str) -> str:
     return f"seed {seed}: {problem}; replay: python -m tests.simulation --seed {seed}"
 
 
-def replay(seed: int) -> tuple[str | None, list[str]]:
+def replay(seed: int, *, is_reloading: bool = False) -> tuple[str | None, list[str]]:
     with _quiet():
-        problem, run = failure(seed)
+        problem, run = failure(seed, is_reloading=is_reloading)
     log = [
         f"  {session_id} {entry.event_id:4} {'note' if entry.note else '    '} {entry.text}"
         for session_id in run.disk.sessions

@@ -314,9 +314,22 @@ class Approvals:
         await self._settled(session_id)
         for (session, request_id), row in self._disk.approvals.items():
             if session == session_id and name in (request_id, row["id"]):
-                given = {"session_id": session, "user_id": USER, "request_id": request_id}
-                return msgspec.convert({**row, **given}, Approval)
+                return self._made(session, request_id, row)
         raise NotFound("approval", name)
+
+    async def page(
+        self, who: Principal, state: str, limit: int, cursor: str | None
+    ) -> list[Approval]:
+        """All of them at once."""
+        return [
+            self._made(session, request_id, row)
+            for (session, request_id), row in self._disk.approvals.items()
+            if row["state"] == state
+        ]
+
+    def _made(self, session_id: str, request_id: str, row: Row) -> Approval:
+        given = {"session_id": session_id, "user_id": USER, "request_id": request_id}
+        return msgspec.convert({**row, **given}, Approval)
 
 
 class MachineRows:

@@ -3,8 +3,8 @@
 from tests.simulation.runner import command, first_failure, replay
 
 
-def test_every_invariant_holds_in_2500_more_runs() -> None:
-    found = first_failure(2_500, 5_000)
+def test_every_invariant_holds_in_5000_more_runs() -> None:
+    found = first_failure(5_000, 10_000)
     assert found is None, command(*found)
 
 

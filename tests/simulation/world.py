@@ -8,8 +8,9 @@ from typing import Any, Literal
 from tests.simulation.control import WHO, Control
 from tests.simulation.edges import Edge, Link
 from tests.simulation.loop import LIFE, Died, VirtualLoop, within
-from tests.simulation.machines import STYLES, SimMachine
+from tests.simulation.machines import SimMachine
 from tests.simulation.stores import Disk
+from tests.simulation.styles import STYLES
 from trunkline.control.errors import TrunklineError
 from trunkline.control.log.session_log import Batch, SessionLog
 from trunkline.control.sessions.records import NewMessage
@@ -51,11 +52,12 @@ class Message:
 
 
 class Simulation:
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
+    def __init__(self, seed: int, *, is_reloading: bool = False) -> None:
+        """`is_reloading`: states are saved, loaded and gone on from at random moments."""
         self.random = Random(seed)
+        self._reloads = Random(seed) if is_reloading else None
         self.loop = VirtualLoop()  # type: ignore[abstract]
-        self.loop.on_step = self._step
+        self.loop.on_step = self._before_step
         self.disk = Disk()
         self.trace_lines: list[str] = []
         self.machines: dict[str, SimMachine] = {}
@@ -110,6 +112,11 @@ class Simulation:
         return f"turn-{self._turns:03}"
 
     # The control plane
+
+    def _before_step(self) -> None:
+        if self._reloads is not None and self._control is not None and self._reloads.random() < 0.1:
+            self._control.reload()
+        self._step()
 
     def _step(self) -> None:
         """A point at which the control plane may die."""

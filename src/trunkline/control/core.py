@@ -37,7 +37,7 @@ from trunkline.control.machines.secrets import MachineSecrets
 from trunkline.control.machines.shell import Shell
 from trunkline.control.machines.tap import Taps
 from trunkline.control.machines.vms import Vms
-from trunkline.control.metrics import Live, Metrics
+from trunkline.control.metrics import Exposition, Metrics
 from trunkline.control.news import News
 from trunkline.control.presence import Presence
 from trunkline.control.pulse import Pulse
@@ -48,6 +48,7 @@ from trunkline.control.retention.policy import RetentionPolicy
 from trunkline.control.retention.sweeper import Sweeper
 from trunkline.control.services import Services
 from trunkline.control.services.audit_heads import AuditHeads
+from trunkline.control.services.methods import Offered
 from trunkline.control.services.uploads import Uploads
 from trunkline.control.sessions.adopting import Adopting
 from trunkline.control.sessions.approvals import Approvals
@@ -63,7 +64,7 @@ from trunkline.control.sessions.legacy import convert
 from trunkline.control.sessions.listing import SessionList
 from trunkline.control.sessions.placement import Placement
 from trunkline.control.sessions.projection import Projection
-from trunkline.control.sessions.records import Session, SessionRecords
+from trunkline.control.sessions.records import SessionRecords
 from trunkline.control.sessions.rows import SqlRows
 from trunkline.control.sessions.ruling import Ruling
 from trunkline.control.sessions.searching import Search
@@ -75,6 +76,7 @@ from trunkline.control.sessions.transcript import Transcripts
 from trunkline.control.sessions.turns import Turns
 from trunkline.control.sessions.work import Work
 from trunkline.control.settings import Settings
+from trunkline.control.signals import Signals
 from trunkline.control.storage import Storage
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import myagent_runs
@@ -106,38 +108,44 @@ class Core:
         self.segments = segments
         self.keys = keys
         self.tasks = Tasks()
+        self.signals = signals = Signals()
         self.connections = Connections(settings, now)
-        self.metrics = Metrics()
+        self.metrics = Metrics(signals)
         self.surprises = Surprises()
         self.presence = Presence(settings.data_dir)
-        self.auth = Auth(store, keys, admin, clock)
+        signals.machines.watch(lambda one: self.presence.can_run(one.id, usable(one.runtimes)))
+        self.auth = Auth(store, keys, admin, clock, signals.revoked)
         self.user_secrets = UserSecrets(store, keys)
         self.passwords = Passwords(store)
         self.attempts = Attempts(clock)
         self.join_attempts = Attempts(clock)
         self.uploads = Uploads(clock)
         self.quotas = Quotas(store, settings, segments.sizes)
-        self.records = Records(store, keys, self.auth, clock, tuning, self.quotas)
-        heads = AuditHeads(heads_file(settings))
-        self.services = Services(store, keys, settings, clock, heads, self.quotas)
+        signals.erased.watch(lambda one: self.quotas.stored.forget(one.user_id))
+        self.records = Records(store, keys, self.auth, clock, tuning, self.quotas, signals.keys)
         folder = settings.data_dir if store.is_sqlite else None
-        self.log = Log(segments, clock, tuning, folder)
+        self.log = Log(segments, clock, tuning, folder, signals.commits, signals.stalls)
         self.storage = Storage(self.log, store, folder)
-        self.services.methods.offer("get_conversation", Transcripts(self.log).asked)
-        self.titles = Titles(store, clock)
-        self.services.methods.offer("set_title", self.titles.told)
-        rows = SqlRows(store, self.services.audit, self.titles.changed.tell)
-        self.projection = Projection(rows, self.log, self.tasks, tuning)
-        self.push = Push(store, keys, settings, self.log, clock, tuning)
-        self.projection.written.watch(self.push.written)
+        self.titles = Titles(store, clock, signals.titles)
+        heads = AuditHeads(heads_file(settings))
+        offered: dict[str, Offered] = {
+            "get_conversation": Transcripts(self.log).asked,
+            "set_title": self.titles.told,
+        }
+        self.services = Services(store, keys, settings, clock, heads, self.quotas, offered)
+        rows = SqlRows(store, self.services.audit, signals.titles.tell)
+        self.projection = Projection(rows, self.log, self.tasks, tuning, signals.records)
+        self.push = Push(store, keys, settings, self.log, clock, tuning, signals.records)
         self.turns = Turns(store, self.projection)
         self.approvals = Approvals(store, self.projection)
         online = Online()
-        self.session_records = SessionRecords(store, self.log, clock, self.quotas, online)
+        self.session_records = SessionRecords(
+            store, self.log, clock, self.quotas, online, signals.sessions
+        )
         self.session_list = SessionList(self.session_records, online)
         self.search = Search(store, now)
         self.placement = Placement(store)
-        self.shown = Shown(store, clock)
+        self.shown = Shown(store, clock, signals.sessions)
         self.starting = Starting(store, self.services, self.log, model_titles=settings.model_titles)
         told = Time()
         shell = Shell(
@@ -164,26 +172,25 @@ class Core:
             tasks=self.tasks,
             tuning=tuning,
             online=online,
+            signals=signals,
         )
         self.taps = Taps(clock)
-        self.queries = Queries(self.machines, tuning.query_s)
+        self.queries = Queries(signals.machines, tuning.query_s)
         self.disk = DiskWatch(settings, store)
-        self.metrics.follow(
-            Live(
-                self.metrics,
-                self.log,
-                self.machines,
-                self.services.methods.refused,
-                self.surprises,
-                self.connections,
-                self.services.audit,
-                self.disk,
-                self.storage,
-            )
+        self.exposition = Exposition(
+            self.metrics,
+            self.log,
+            self.machines,
+            self.services.methods.refused,
+            self.surprises,
+            self.connections,
+            self.services.audit,
+            self.disk,
+            self.storage,
         )
         self.retention = RetentionPolicy(store)
         self.sweeper = Sweeper(store, self.log, self.projection, self.metrics, clock)
-        self.pulse = Pulse(self.log, self.metrics, clock, now)
+        self.pulse = Pulse(self.log, self.metrics, signals, clock, now)
         self.sessions = Sessions(
             store,
             self.log,
@@ -209,6 +216,7 @@ class Core:
             self.storage,
             self.tasks,
             clock,
+            signals,
         )
         self.export = Export(self.log, clock)
         self.ruling = Ruling(self.services.rules, self.machines, self.tasks)
@@ -247,21 +255,11 @@ class Core:
         self.work = Work(self.sessions, self.machines, self.queries, self.services)
         self.relay = Relay()
         self.streams = Streams()
-        self.news = News(self.session_records, self.approvals, self.tasks, tuning.retry_s)
-        self.session_records.changed.watch(self.news.session)
-        self.shown.changed.watch(self.news.session)
-        self.titles.changed.watch(lambda one: self.news.session(one.session_id))
-        self.projection.written.watch(self.news.written)
-        self.machines.watch(self.news.machine)
-        self.machines.watch(
-            lambda machine: self.presence.can_run(machine.id, usable(machine.runtimes))
-        )
-        self.erasing.done.watch(self._session_erased)
+        self.news = News(self.session_records, self.approvals, self.tasks, signals, tuning.retry_s)
         self.trail = Trail(self.services.audit, self.tasks, clock, tuning.refused_logins_max)
         self.refusals = Refusals(store, self.services.audit, self.tasks, clock, tuning.refusals_max)
         self.machine_secrets = MachineSecrets(store, clock, audit=self.services.audit)
         self.vms = Vms(store, self.auth, settings, self.machines, clock)
-        self.vms.failed.watch(self._vm_failed)
         self.join_codes = JoinCodes(store, self.vms, self.machine_secrets, clock)
         self.groups = Groups(
             store,
@@ -308,14 +306,6 @@ class Core:
                     with machine.input() as core:
                         core.restored(RESTORED, restored.why)
         await self.log.flushed()
-
-    def _session_erased(self, session: Session) -> None:
-        self.quotas.stored.forget(session.user_id)
-        self.news.gone("session", session.id, (session.org_id, session.user_id))
-
-    def _vm_failed(self, machine_id: str) -> None:
-        if (machine := self.machines.find(machine_id)) is not None:
-            self.news.machine(machine)
 
     async def settle(self, timeout_s: float) -> None:
         """Waits until nothing is at work, but not for ever: the rest is ended."""

@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from trunkline.control.signals import Signals
 from trunkline.control.store import causes
 from trunkline.wire.semibot.messages import SseEvent
 
@@ -36,9 +37,9 @@ def type_name(message: type) -> str:
 
 
 class Metrics:
-    """The counters, and the registry that `/metrics` renders."""
+    """The counters."""
 
-    def __init__(self) -> None:
+    def __init__(self, signals: Signals) -> None:
         self.sent: dict[type, int] = {}
         self.received: dict[type, int] = {}
         self.events_received = 0  # `sse_event` frames that took the short way
@@ -50,27 +51,19 @@ class Metrics:
         self.retention_events = 0
         self.retention_bytes = 0
         self.lag_s = 0.0
-        self.registry = CollectorRegistry(auto_describe=False)
         self.request_seconds = Histogram(
             "ws_request_duration_seconds",
             "Time from a machine's request to its response",
             ["method"],
-            registry=self.registry,
+            registry=None,
         )
         self.commit_seconds = Histogram(
             "log_commit_duration_seconds",
             "Time from a batch of events to its commit",
             buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5),
-            registry=self.registry,
+            registry=None,
         )
-
-    def follow(self, live: "Live") -> None:
-        """Reads its gauges from there when asked."""
-        live.log.watch_commits(self.commit_seconds.observe)
-        self.registry.register(live)
-
-    def render(self) -> bytes:
-        return generate_latest(self.registry)
+        signals.commits.watch(self.commit_seconds.observe)
 
     async def watch_lag(self) -> None:
         """How late the event loop runs what is due: the first sign of overload."""
@@ -82,8 +75,8 @@ class Metrics:
 
 
 @dataclass(eq=False)
-class Live(Collector):
-    """Turns the plain numbers into metric families at each scrape."""
+class Exposition(Collector):
+    """What `/metrics` shows: turns the plain numbers into metric families at each scrape."""
 
     metrics: Metrics
     log: "Log"
@@ -95,6 +88,14 @@ class Live(Collector):
     audit: "Audit"
     disk: "DiskWatch"
     storage: "Storage"
+
+    def __post_init__(self) -> None:
+        self._registry = CollectorRegistry(auto_describe=False)
+        for one in (self.metrics.request_seconds, self.metrics.commit_seconds, self):
+            self._registry.register(one)
+
+    def render(self) -> bytes:
+        return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
         yield from self._lines()

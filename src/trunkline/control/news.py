@@ -19,6 +19,7 @@ from trunkline.control.sessions import state as states
 from trunkline.control.sessions.approvals import Approvals
 from trunkline.control.sessions.projection import Step
 from trunkline.control.sessions.records import SessionRecords
+from trunkline.control.signals import Signals
 from trunkline.control.tasks import Tasks
 from trunkline.control.tuning import DEFAULT
 from trunkline.wire import sse
@@ -74,6 +75,7 @@ class News:
         sessions: SessionRecords,
         approvals: Approvals,
         tasks: Tasks,
+        signals: Signals,
         retry_s: float = DEFAULT.retry_s,
     ) -> None:
         self._sessions = sessions
@@ -88,6 +90,11 @@ class News:
         self._gone: set[str] = set()
         """What went while the records were looked at."""
         self._is_running = False
+        signals.sessions.watch(self.session)
+        signals.titles.watch(lambda one: self.session(one.session_id))
+        signals.records.watch(self.written)
+        signals.machines.watch(self.machine)
+        signals.erased.watch(lambda one: self.gone("session", one.id, (one.org_id, one.user_id)))
 
     def listen(self, listener: Listener) -> None:
         self._listeners = (*self._listeners, listener)
@@ -122,7 +129,7 @@ class News:
             return
         core, online = machine.core, machine.line is not None
         says = machine.detail, machine.runtimes, machine.health.get("state")
-        shown = online, core.state, machine.is_draining, *says
+        shown = online, core.state.status, machine.is_draining, *says
         if self._machines.get(machine.id) != shown:
             self._machines[machine.id] = shown
             self.changed_machine(machine.id, (machine.org_id, machine.user_id), online=online)

@@ -5,25 +5,21 @@ Sampled by the server's sweep; nothing here is on the way of an event.
 
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
 
 from trunkline.control.clock import Clock, Seconds
 from trunkline.control.metrics import Metrics
+from trunkline.control.signals import Signals
 
 KEPT = 60
 
 
-class Watched(Protocol):
-    """The log, as far as it is watched."""
+class Counted(Protocol):
+    """The log, as far as it is looked at."""
 
     events_total: int
-
-    def watch_commits(self, watcher: Callable[[float], None]) -> None: ...
-
-    def watch_stalls(self, watcher: Callable[[str | None], None]) -> None: ...
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +34,12 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
 
 class Pulse:
     def __init__(
-        self, log: Watched, metrics: Metrics, clock: Clock, now: Seconds = time.monotonic
+        self,
+        log: Counted,
+        metrics: Metrics,
+        signals: Signals,
+        clock: Clock,
+        now: Seconds = time.monotonic,
     ) -> None:
         self.started_at = clock()
         self.stalls = 0
@@ -52,8 +53,8 @@ class Pulse:
         self._events = log.events_total
         self._commit_s: float | None = None
         self._is_stalled = False
-        log.watch_commits(self._committed)
-        log.watch_stalls(self._stalled)
+        signals.commits.watch(self._committed)
+        signals.stalls.watch(self._stalled)
 
     def sweep(self) -> None:
         """Once a second."""

@@ -31,7 +31,7 @@ class Start(msgspec.Struct, frozen=True):
     known of its `history`."""
 
 
-class Say(msgspec.Struct, frozen=True):
+class Say(msgspec.Struct, frozen=True, tag="say"):
     """A user's message: it opens a turn."""
 
     session_id: str
@@ -56,7 +56,7 @@ class Cancel(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Configure(msgspec.Struct, frozen=True):
+class Configure(msgspec.Struct, frozen=True, tag="configure"):
     """`agent_config`: all of it, with the patch."""
 
     session_id: str
@@ -84,7 +84,7 @@ class Stop(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Forward(msgspec.Struct, frozen=True):
+class Forward(msgspec.Struct, frozen=True, tag="forward"):
     """A client's message in a protocol that the machine speaks too: passed on unread."""
 
     session_id: str

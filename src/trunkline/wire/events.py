@@ -6,6 +6,7 @@ machine writes into a field must not hide the event.
 
 import contextlib
 import json
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
@@ -183,26 +184,24 @@ def keep(kept: dict[_Key, _Value], key: _Key, value: _Value, count_max: int) -> 
         del kept[next(iter(kept))]
 
 
+@dataclass(slots=True)
 class BoundedText:
-    """The pieces of one text, up to a bound: the log has them all."""
+    """The pieces of one text, up to a bound: the log has them all. A value."""
 
-    __slots__ = ("_chars_max", "_pieces", "_room")
-
-    def __init__(self, chars_max: int) -> None:
-        self._chars_max = chars_max
-        self._room = chars_max
-        self._pieces: list[str] = []
+    chars_max: int
+    _pieces: list[str] = field(default_factory=list)
+    _chars: int = 0
 
     def add(self, piece: str) -> None:
-        if self._room > 0:
+        if self._chars < self.chars_max:
             self._pieces.append(piece)
-        self._room -= len(piece)
+        self._chars += len(piece)
 
     @property
     def text(self) -> str:
-        return "".join(self._pieces)[: self._chars_max]
+        return "".join(self._pieces)[: self.chars_max]
 
     @property
     def is_cut(self) -> bool:
         """There was more than is kept."""
-        return self._room < 0
+        return self._chars > self.chars_max

@@ -1,6 +1,9 @@
 """The ids of messages that have been taken: one that comes again is known. Bounded, pure."""
 
+from dataclasses import dataclass, field
 
+
+@dataclass(slots=True)
 class Repeats:
     """At least the newest so many ids, and fewer than twice as many.
 
@@ -8,12 +11,9 @@ class Repeats:
     would cost more than all the rest.
     """
 
-    __slots__ = ("_kept_max", "_newer", "_older")
-
-    def __init__(self, kept_max: int) -> None:
-        self._newer: set[str] = set()
-        self._older: set[str] = set()
-        self._kept_max = kept_max
+    kept_max: int
+    _newer: set[str] = field(default_factory=set)
+    _older: set[str] = field(default_factory=set)
 
     def __contains__(self, msg_id: str) -> bool:
         return msg_id in self._newer or msg_id in self._older
@@ -27,7 +27,7 @@ class Repeats:
         newer.add(msg_id)
         if len(newer) == count:
             return False
-        if count + 1 >= self._kept_max:
+        if count + 1 >= self.kept_max:
             self._older, self._newer = newer, set()
         return True
 

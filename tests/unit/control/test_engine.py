@@ -113,6 +113,27 @@ async def test_a_close_that_is_cut_off_ends_too(path: Path) -> None:
     await _until_closed(path)
 
 
+def test_an_answer_to_a_loop_that_has_ended_goes_nowhere_and_the_connection_closes(
+    path: Path,
+) -> None:
+    gate = threading.Event()
+
+    async def leave_behind() -> None:
+        connection = await connect(str(path))
+        await connection.create_function("held", 0, lambda: gate.wait(60))
+        asking = asyncio.create_task(connection.execute_fetchall("SELECT held()"))
+        await asyncio.sleep(0)
+        connection.stop()  # as a pool does with a connection whose user is cancelled
+        asking.cancel()
+
+    before = set(threading.enumerate())
+    asyncio.run(leave_behind())
+    gate.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+    assert not _is_open(path)
+
+
 async def test_a_database_that_cannot_be_migrated_is_closed_again(path: Path) -> None:
     store = await Store.open(sqlite_url(path))
     async with store.write() as connection:

@@ -12,6 +12,7 @@ from trunkline.control.sessions import state as states
 from trunkline.control.sessions.approvals import Approvals
 from trunkline.control.sessions.projection import Position, Step
 from trunkline.control.sessions.records import SessionRecords
+from trunkline.control.signals import Signals
 from trunkline.control.tasks import Tasks
 
 
@@ -52,7 +53,7 @@ def step(session_id: str, *changes: states.Change) -> Step:
 
 async def test_records_are_read_only_for_listeners_and_once_for_many_changes() -> None:
     looks, tasks = Looks(), Tasks()
-    news = News(cast(SessionRecords, looks), cast(Approvals, looks), tasks)
+    news = News(cast(SessionRecords, looks), cast(Approvals, looks), tasks, Signals())
     news.session("a")
     news.written([step("a", states.TurnEnded("t", "completed", None))])
     assert len(tasks) == 0
@@ -81,7 +82,7 @@ async def test_what_goes_while_the_records_are_looked_at_does_not_come_back() ->
             news.gone("session", "a", ("o", "u"))
             return [Record(id=one, org_id="o", user_id="u") for one in session_ids]
 
-    news = News(cast(SessionRecords, Slow()), cast(Approvals, Looks()), tasks := Tasks())
+    news = News(cast(SessionRecords, Slow()), cast(Approvals, Looks()), tasks := Tasks(), Signals())
     page = Page(Principal("u", "o", "member"))
     news.listen(page)
     news.session("a")
@@ -100,7 +101,7 @@ async def test_what_cannot_be_read_now_is_told_later() -> None:
             return [Record(id=one, org_id="o", user_id="u") for one in session_ids]
 
     looks, tasks = Away(), Tasks()
-    news = News(cast(SessionRecords, looks), cast(Approvals, looks), tasks, retry_s=0)
+    news = News(cast(SessionRecords, looks), cast(Approvals, looks), tasks, Signals(), retry_s=0)
     page = Page(Principal("u", "o", "member"))
     news.listen(page)
     news.written([step("a", states.Asked("q", {}))])
@@ -111,7 +112,7 @@ async def test_what_cannot_be_read_now_is_told_later() -> None:
 
 
 async def test_a_record_is_told_to_those_who_may_see_it() -> None:
-    news = News(cast(SessionRecords, Looks()), cast(Approvals, Looks()), Tasks())
+    news = News(cast(SessionRecords, Looks()), cast(Approvals, Looks()), Tasks(), Signals())
     owner, fellow, head, stranger = (
         Page(Principal(user, org, role))
         for user, org, role in (

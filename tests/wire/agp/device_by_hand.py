@@ -5,6 +5,7 @@ from typing import Any
 from tests.wire.core_by_hand import CoreByHand
 from trunkline.wire import actions
 from trunkline.wire.agp.device import Bounds, Device
+from trunkline.wire.agp.device_state import DeviceState
 from trunkline.wire.agp.inward import CallBounds
 from trunkline.wire.agp.messages import (
     ContentBlock,
@@ -17,6 +18,7 @@ from trunkline.wire.agp.messages import (
     blocks,
 )
 from trunkline.wire.commands import Cancel, Say
+from trunkline.wire.repeats import Repeats
 
 GRACE_S, SILENCE_S, RETURNED_SILENCE_S, CANCELS_KEPT = 10.0, 600.0, 90.0, 3
 BOUNDS = Bounds(
@@ -38,7 +40,8 @@ class Here:
 
     def __init__(self, core: CoreByHand | None = None, *, is_up: bool = True) -> None:
         self.core = core or CoreByHand("s")
-        self.device = Device("guid", "user", self.core, BOUNDS)
+        known = DeviceState("guid", "user", Repeats(BOUNDS.msg_ids_kept))
+        self.device = Device(known, self.core, BOUNDS)
         self.now_s = 0.0
         self._count = 0
         if is_up:

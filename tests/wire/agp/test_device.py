@@ -67,7 +67,7 @@ def test_a_prompt_goes_to_the_app_that_was_asked_for_last(
 
 
 def test_without_a_choice_it_is_the_first_app_that_the_device_has(here: Here) -> None:
-    here.device.default_app = "claude"
+    here.device.state.default_app = "claude"
     assert here.say("t1")[0].payload.agent_app == "claude"
 
 

@@ -7,10 +7,11 @@ from tests.wire.core_by_hand import CoreByHand
 from trunkline.wire import actions
 from trunkline.wire.commands import Cancel, Command, Forward, Say, Start
 from trunkline.wire.yeaft import codec
+from trunkline.wire.yeaft.agent_state import AgentState, Owner
 from trunkline.wire.yeaft.agent_talk import AgentTalk
 from trunkline.wire.yeaft.conversation import Bounds
 from trunkline.wire.yeaft.inward_state import DEPLOYED, DOCUMENTED
-from trunkline.wire.yeaft.telling import Owner
+from trunkline.wire.yeaft.questions import Pending
 
 Json = dict[str, Any]
 
@@ -70,7 +71,9 @@ class Here:
         bounds: Bounds = BOUNDS,
     ) -> None:
         self.core = core or CoreByHand()
-        self.talk = AgentTalk("m", Owner("u", "ada"), self.core, bounds)
+        waiting = Pending(bounds.questions_max, int(bounds.question_timeout_s * 1000))
+        known = AgentState("m", Owner("u", "ada"), waiting)
+        self.talk = AgentTalk(known, self.core, bounds)
         self.fetches = fetches
         self.now_s = 0.0
         self.sent: list[Json] = []

@@ -314,7 +314,7 @@ def test_a_question_has_its_time_and_of_too_many_the_oldest_is_due(here: Here) -
     here.ready()
     here.say("t1")
     asked = {"type": "ask_user_question", "conversationId": "s", "prompt": "?"}
-    questions = here.talk.questions
+    questions = here.talk.state.questions
     for number in range(4):
         here.hears({**asked, "requestId": f"q{number}"})
     assert questions.overdue(here.ms) == [("s", "q0")]

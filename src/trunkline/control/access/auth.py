@@ -4,7 +4,7 @@ Knows the store and the keys, no sockets. An edge hands in what its protocol car
 `Principal`, or `Unauthorized` with a message that says nothing about what exists.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import jwt
 import msgspec
@@ -21,6 +21,7 @@ from trunkline.control.ids import new_id, new_secret
 from trunkline.control.store import schema
 from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
+from trunkline.control.watchers import Watchers
 
 _ISSUER = "trunkline"
 _AUDIENCE = "trunkline:vm"
@@ -102,8 +103,14 @@ class Auth:
     """Issues and checks every credential."""
 
     def __init__(
-        self, store: Store, keys: Keys, admin_token: str | None, clock: Clock = now_ms
+        self,
+        store: Store,
+        keys: Keys,
+        admin_token: str | None,
+        clock: Clock = now_ms,
+        revoked: Watchers[str] | None = None,
     ) -> None:
+        """`revoked`: told of tokens that have ended."""
         self._store = store
         self._signing = keys.signing
         self._verifying = keys.signing.public_key()
@@ -113,7 +120,7 @@ class Auth:
         self._cached: dict[str, Principal] = {}
         self._found = Gathering(self._look_up)
         self._cache_clears = 0
-        self._on_revoke: list[Callable[[str], None]] = []
+        self.revoked = revoked or Watchers()
         self._ends: dict[str, int] = {}
         """When the tokens end (Unix ms) with which something may be connected."""
         self._next_end = _NEVER
@@ -198,7 +205,7 @@ class Auth:
         ended = [token_id for token_id, end in self._ends.items() if end <= now]
         for token_id in ended:
             del self._ends[token_id]
-            self._cut(token_id)
+            self.revoked.tell(token_id)
         self._next_end = min(self._ends.values(), default=_NEVER)
 
     def last_use(self, token_id: str) -> int | None:
@@ -230,11 +237,7 @@ class Auth:
         self._cache_clears += 1
         for token_id in token_ids:
             self._ends.pop(token_id, None)
-            self._cut(token_id)
-
-    def _cut(self, token_id: str) -> None:
-        for cut in self._on_revoke:
-            cut(token_id)
+            self.revoked.tell(token_id)
 
     async def issue(
         self,
@@ -284,10 +287,6 @@ class Auth:
             raise NotFound("token", token_id)
         self.forget(ended)
 
-    def on_revoke(self, cut: Callable[[str], None]) -> None:
-        """Registers a function that ends the connections of a revoked token, given its id."""
-        self._on_revoke.append(cut)
-
     async def redeem_login(self, secret: str) -> Login:
         """Turns the one-time secret of a login link into a browser's login."""
         tokens = schema.tokens
@@ -327,7 +326,7 @@ class Auth:
 
     def revoke_machine(self, machine_id: str) -> None:
         """Cuts what is connected with a machine's credentials, which its record has ended."""
-        self._cut(machine_id)
+        self.revoked.tell(machine_id)
 
     def _signed(
         self, user_id: str, org_id: str, vm_id: str, generation: int

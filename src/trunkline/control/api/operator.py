@@ -114,7 +114,7 @@ async def get_metrics(core: Core, request: web.Request) -> web.Response:
                 "metrics are for this host, for addresses that are allowed, and for admins"
             )
     return web.Response(
-        body=core.metrics.render(),
+        body=core.exposition.render(),
         headers={
             "Content-Type": "text/plain; version=0.0.4; charset=utf-8",
             "Cache-Control": "no-store",

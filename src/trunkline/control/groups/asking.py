@@ -210,7 +210,7 @@ class Asking:
         with the first message."""
         assert session.machine_id is not None
         machine = await self._parts.machines.get(session.machine_id)
-        is_told = machine.core.traits.is_introduced or record.heard_id > 0
+        is_told = machine.core.state.traits.is_introduced or record.heard_id > 0
         return "" if is_told else str(config["system_prompt"])
 
 

@@ -112,8 +112,8 @@ class Conversation:
         records = await self._parts.seats.of(self._log.session_id)
         self._seats = {one: Seat(record, self) for one, record in records.items()}
         session_id = self._log.session_id
-        hosted = self._machine.core.sessions.get(session_id)
-        for turn_id in [] if hosted is None else list(hosted.session.state.turns):
+        hosted = self._machine.core.state.sessions.get(session_id)
+        for turn_id in [] if hosted is None else list(hosted.session.turns):
             say = await self._parts.turns.say(session_id, turn_id)
             if say is None:
                 continue

@@ -17,6 +17,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import Conflict, InvalidRequest, LimitReached, NotFound
 from trunkline.control.groups.mentions import RESERVED, is_name, normal
 from trunkline.control.ids import new_id
+from trunkline.control.machines.traits import SINGLE
 from trunkline.control.records.fields import Confirm, Id, Name, RuntimeType, Text
 from trunkline.control.records.page import SeenRows, changes
 from trunkline.control.records.people import Users
@@ -145,7 +146,7 @@ class Persons(SeenRows[Person]):
         row = await self._store.first(query)
         if row is None:
             raise NotFound("machine", name)
-        if row.kind == "group":
+        if row.kind not in SINGLE:
             raise InvalidRequest("a person cannot live on a group")
         return str(row.id)
 

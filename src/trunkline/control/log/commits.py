@@ -6,7 +6,6 @@ not read, and whoever watches knows why.
 
 import asyncio
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import structlog
@@ -14,6 +13,7 @@ import structlog
 from trunkline.control.log.store import Segment, SegmentStore
 from trunkline.control.store import causes
 from trunkline.control.tuning import Tuning
+from trunkline.control.watchers import Watchers
 
 _log = structlog.get_logger(__name__)
 
@@ -21,15 +21,20 @@ _log = structlog.get_logger(__name__)
 class Commits:
     """One after the other. `folder`: where the store's files are, if they are here."""
 
-    def __init__(self, store: SegmentStore, tuning: Tuning, folder: Path | None) -> None:
+    def __init__(
+        self,
+        store: SegmentStore,
+        tuning: Tuning,
+        folder: Path | None,
+        done: Watchers[float],
+        stalls: Watchers[str | None],
+    ) -> None:
         self._store = store
         self._stall_s, self._retry_s = tuning.stall_s, tuning.retry_s
         self._folder = folder
         self.stalled: str | None = None
-        self.watchers: list[Callable[[float], None]] = []
-        """Are told of each, how long it took."""
-        self.stall_watchers: list[Callable[[str | None], None]] = []
-        """Are told why nothing is committed, and None when it goes on."""
+        self._done = done
+        self._stalls = stalls
 
     async def write(self, segments: list[Segment]) -> None:
         started = time.perf_counter()
@@ -45,8 +50,7 @@ class Commits:
         if self.stalled is not None:
             _log.warning("the log is written again", after_s=round(took_s, 1))
             self._stall(None)
-        for watcher in self.watchers:
-            watcher(took_s)
+        self._done.tell(took_s)
 
     async def _write_again(self, segments: list[Segment], error: Exception) -> None:
         """Said once for each cause: the log of this process may be on the same disk."""
@@ -66,8 +70,4 @@ class Commits:
 
     def _stall(self, cause: str | None) -> None:
         self.stalled = cause
-        for watcher in self.stall_watchers:
-            try:
-                watcher(cause)
-            except Exception:
-                _log.exception("somebody who was told of a stall failed")
+        self._stalls.tell(cause)

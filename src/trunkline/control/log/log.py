@@ -19,6 +19,7 @@ from trunkline.control.log.reading import LogReading, trim
 from trunkline.control.log.session_log import Batch, Committed, SessionLog
 from trunkline.control.log.store import Head, NoteRow, Segment, SegmentStore
 from trunkline.control.tuning import DEFAULT, Tuning
+from trunkline.control.watchers import Watchers
 
 _log = structlog.get_logger(__name__)
 
@@ -32,10 +33,14 @@ class Log(LogReading):
         clock: Clock,
         tuning: Tuning = DEFAULT,
         folder: Path | None = None,
+        commits: Watchers[float] | None = None,
+        stalls: Watchers[str | None] | None = None,
     ) -> None:
-        """`folder`: where the store's files are, if they are here."""
+        """`folder`: where the store's files are, if they are here. `commits`: told how long each
+        took; `stalls`: why nothing is committed any more, and None when it goes on."""
         super().__init__(store, tuning)
-        self._commits = Commits(store, tuning, folder)
+        told = commits or Watchers(), stalls or Watchers()
+        self._commits = Commits(store, tuning, folder, *told)
         self._clock = clock
         self._large_bytes = tuning.ring_bytes_max // limits.RING_EVENTS
         # Weak: a log is in memory while a machine, a reader or a task at work holds it, and
@@ -56,14 +61,6 @@ class Log(LogReading):
     def stalled(self) -> str | None:
         """Why nothing is committed now (`store/causes.py`)."""
         return self._commits.stalled
-
-    def watch_commits(self, watcher: Callable[[float], None]) -> None:
-        """Is told of each commit, how long it took."""
-        self._commits.watchers.append(watcher)
-
-    def watch_stalls(self, watcher: Callable[[str | None], None]) -> None:
-        """Is told why nothing is committed any more, and None when it goes on."""
-        self._commits.stall_watchers.append(watcher)
 
     async def open(self, session_id: str) -> SessionLog:
         """The log of that session, from disk if it is not in memory yet."""

@@ -8,9 +8,9 @@ from trunkline.control.machines.actions import (
     Send,
     Status,
 )
-from trunkline.control.machines.hosted import Place
+from trunkline.control.machines.state import Place
 from trunkline.control.machines.telling import ENDED, Telling, rules_name
-from trunkline.control.sessions.core import SessionCore
+from trunkline.control.sessions.state import SessionState
 from trunkline.wire.commands import (
     MOVED,
     Cancel,
@@ -31,40 +31,42 @@ class ClientInputs(Telling):
 
     def say(self, say: Say, shown: Json) -> None:
         """A person's message, for which there is room."""
-        one = self.sessions[say.session_id]
-        one.session.say(say.turn_id, shown, say.metadata)
+        one = self.state.sessions[say.session_id]
+        self._session(one).say(say.turn_id, shown, say.metadata)
         self._hold(one, say.turn_id, say)
-        if not self.is_up:
+        if not self.state.is_up:
             # Whoever reads sees that the message waits, and for what.
-            fields = {"machine": "offline", "machine_id": self.id, "held": True}
+            fields = {"machine": "offline", "machine_id": self.state.id, "held": True}
             self.out.append(Status(fields, say.session_id))
-        elif self.traits.one_turn and len(one.session.state.queued) > limits.SESSION_PROMPTS_MAX:
+        elif self.state.traits.one_turn and len(one.session.queued) > limits.SESSION_PROMPTS_MAX:
             why = f"{limits.SESSION_PROMPTS_MAX} messages wait in this session already"
-            one.session.finish(say.turn_id, "execution_error", error=why, code="SESSION_BUSY")
+            session = self._session(one)
+            session.finish(say.turn_id, "execution_error", error=why, code="SESSION_BUSY")
         self._advance(one)
 
     def steer(self, say: Say, shown: Json) -> str | None:
         """A person's message to the turn that runs, whose id it returns. None: there is none that
         could take it, and nothing has happened."""
-        one = self.sessions[say.session_id]
-        state = one.session.state
+        one = self.state.sessions[say.session_id]
+        state = one.session
         running = next(iter(state.told), None)
         if running is None or running.cancel is not None or len(state.steers) >= _STEERS_MAX:
             return None
-        if not (self.is_up and self.traits.steers):
+        if not (self.state.is_up and self.state.traits.steers):
             return None
-        one.session.steer(say.turn_id, running.id, shown, say.metadata)
+        self._session(one).steer(say.turn_id, running.id, shown, say.metadata)
         self._hold_steer(one, say)
         self._advance(one)
         return running.id
 
     def cancel(self, session_id: str, reason: str) -> bool:
         """Stops what is open; False if nothing is."""
-        one = self.sessions[session_id]
-        is_running = bool(one.session.state.turns)
-        one.session.cancel(reason, is_away=self.traits.cancels_later and not self.is_up)
-        if self.is_up and not self.is_held:
-            one.cancelled.update(turn.id for turn in one.session.state.told)
+        one = self.state.sessions[session_id]
+        is_running = bool(one.session.turns)
+        is_away = self.state.traits.cancels_later and not self.state.is_up
+        self._session(one).cancel(reason, is_away=is_away)
+        if self.state.is_up and not self.state.is_held:
+            one.cancelled.update(turn.id for turn in one.session.told)
             self.out.append(Send(Cancel(session_id, reason)))
         self._advance(one)
         return is_running
@@ -83,8 +85,8 @@ class ClientInputs(Telling):
     ) -> bool:
         """A person's answer; False if the question has one, or there is no such question.
         `shown`: what readers see of it. `scope`: for how long it is meant."""
-        one = self.sessions[session_id]
-        is_first = one.session.answer(
+        one = self.state.sessions[session_id]
+        is_first = self._session(one).answer(
             request_id, confirmed, answer, by, shown, scope=scope, reason=reason
         )
         self._advance(one)
@@ -93,19 +95,19 @@ class ClientInputs(Telling):
     def configure(self, session_id: str, patch: Json, agent_config: Json | None = None) -> None:
         """`agent_config`: all of it, for machines that take it as a whole."""
         if self.is_expected:
-            one = self.sessions[session_id]
+            one = self.state.sessions[session_id]
             command = Configure(session_id, patch, agent_config or {})
-            if not self.is_up:
+            if not self.state.is_up:
                 self.check_room(size_of(command))
-            self._patches += 1
-            self._hold(one, f"patch {self._patches}", command)
+            self.state.patches += 1
+            self._hold(one, f"patch {self.state.patches}", command)
             self._advance(one)
 
     def rule(self, session_id: str, rules: list[Json]) -> None:
         """Other rules hold. A session that does not run there gets them with its start; a machine
         that holds to none is told none."""
-        one = self.sessions.get(session_id)
-        is_wanted = self.traits.rules or not self.is_up
+        one = self.state.sessions.get(session_id)
+        is_wanted = self.state.traits.rules or not self.state.is_up
         if one is None or not self.is_expected or not is_wanted or one.place is Place.ABSENT:
             return
         self._hold(one, rules_name(session_id), Configure(session_id, {"rules": rules}))
@@ -113,30 +115,30 @@ class ClientInputs(Telling):
 
     def forward(self, forward: Forward) -> None:
         """A client's words that only the machine understands."""
-        if self.is_up and not self.is_held:
+        if self.state.is_up and not self.state.is_held:
             self.out.append(Send(forward))
             return
         self.check_room(size_of(forward))
-        if len(self._forwards) >= limits.HELD_FORWARDS_MAX:
+        if len(self.state.forwards) >= limits.HELD_FORWARDS_MAX:
             raise LimitReached("too many messages wait for this machine", code="MACHINE_BUSY")
-        self._forwards.append(forward)
+        self.state.forwards.append(forward)
 
     def close(self, session_id: str, reason: str, **shown: Any) -> None:
-        one = self.sessions[session_id]
+        one = self.state.sessions[session_id]
         one.stop_reason = reason
-        one.session.close(reason, **shown)
-        if self.state == "pending" or self.state in ENDED:
+        self._session(one).close(reason, **shown)
+        if self.state.status == "pending" or self.state.status in ENDED:
             self._settle(one)  # it was never there, or never will be again
         elif not self.is_expected:
             self.release(session_id)  # it is told if it ever returns
         else:
             self._advance(one)
 
-    def move(self, session_id: str, machine_id: str) -> SessionCore:
+    def move(self, session_id: str, machine_id: str) -> SessionState:
         """Gives the session to another machine, which has to adopt it at once."""
-        session = self.sessions[session_id].session
-        session.move(machine_id)
-        if self.is_up:
+        one = self.state.sessions[session_id]
+        self._session(one).move(machine_id)
+        if self.state.is_up:
             self.out.append(Send(Stop(session_id, MOVED)))
         self.release(session_id)
-        return session
+        return one.session

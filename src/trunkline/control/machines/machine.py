@@ -75,9 +75,37 @@ class Machine:
         """There while somebody waits for a change of the line."""
         self._shell = shell
 
+    # Its line and the logs of its sessions: nobody else says to these whom they report to
+
+    def connect(self, line: Line | None) -> None:
+        """None: it has no line any more."""
+        self.line = line
+        self.acks.clear()
+        for log in self.logs.values():
+            log.on_safe = self._on_safe
+
+    def take(self, log: SessionLog) -> None:
+        """The session is its own from now on."""
+        self.logs[log.session_id] = log
+        log.on_safe = self._on_safe
+
+    def let_go(self, session_id: str) -> None:
+        log = self.logs.pop(session_id)
+        log.on_safe, log.is_awaited = None, False
+
+    def look(self, session_id: str) -> None:
+        """Whether the session's next event is to be reported as `spoke` may have changed."""
+        self.logs[session_id].is_awaited = self.core.awaits(session_id)
+
+    def spoke(self, session_id: str) -> None:
+        """An event of a session that `is_awaited`."""
+        with self.input() as core:
+            core.spoke(session_id)
+        self.look(session_id)
+
     @property
-    def on_safe(self) -> Callable[[str, int], None] | None:
-        """For the logs of its sessions: told what is committed, for a machine that numbers."""
+    def _on_safe(self) -> Callable[[str, int], None] | None:
+        """Told what is committed, for a machine that numbers."""
         numbers = self.line is not None and self.line.traits.numbers
         return self._safe if numbers else None
 

@@ -2,7 +2,7 @@
 their lines; what either does to a session is an input of the machine's core."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import msgspec
@@ -20,11 +20,12 @@ from trunkline.control.machines.online import Online
 from trunkline.control.machines.recorded import KeptStates, MachineRow, Rows
 from trunkline.control.machines.runtimes import runtimes_of
 from trunkline.control.machines.shell import Shell
+from trunkline.control.machines.state import MachineState
 from trunkline.control.machines.traits import KINDS
-from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import Session
 from trunkline.control.sessions.state import SessionState
+from trunkline.control.signals import Signals
 from trunkline.control.tasks import Tasks
 from trunkline.control.tuning import DEFAULT, Tuning
 from trunkline.wire.commands import Start
@@ -65,7 +66,9 @@ class Machines:
         tasks: Tasks,
         tuning: Tuning = DEFAULT,
         online: Online | None = None,
+        signals: Signals | None = None,
     ) -> None:
+        told = signals or Signals()
         self._online = online or Online()
         self._rows = rows
         self._kept = KeptStates(rows, tasks)
@@ -81,12 +84,8 @@ class Machines:
         self._machines: dict[str, Machine] = {}
         self._loading: dict[str, asyncio.Lock] = {}
         self._started_ms = clock()
-        self._watchers: list[Callable[[Machine], None]] = []
-        log.watch_stalls(self._pause_all)
-
-    def watch(self, watcher: Callable[[Machine], None]) -> None:
-        """Is told when a machine comes, goes or says something new of itself."""
-        self._watchers.append(watcher)
+        self._changed = told.machines
+        told.stalls.watch(self._pause_all)
 
     # Finding machines
 
@@ -126,13 +125,16 @@ class Machines:
 
     def _make(self, row: MachineRow) -> Machine:
         core = MachineCore(
-            row.id,
-            KINDS[row.kind],
+            MachineState(
+                id=row.id,
+                own_traits=KINDS[row.kind],
+                traits=KINDS[row.kind],
+                status=row.state,
+                last_seen_ms=row.last_seen_at or 0,
+            ),
             self._time,
             away_s=self._away_s,
             start_timeout_s=self._start_timeout_s,
-            state=row.state,
-            last_seen_ms=row.last_seen_at or 0,
         )
         machine = Machine(row.id, row.user_id, row.org_id, row.kind, core, self._shell)
         machine.runtimes, machine.is_draining = row.runtimes, row.is_draining
@@ -183,44 +185,40 @@ class Machines:
         state: SessionState | None = None,
     ) -> None:
         """A new session of this machine. `state`: what its log says, if that is not empty."""
-        known = state or SessionState(machine.id)
-        self._adopt(machine, log, SessionCore(log.session_id, known, [], self._time), start)
+        self._adopt(machine, log, state or SessionState(machine.id), start)
 
     def move(self, source: Machine, target: Machine, log: SessionLog) -> None:
         """Nothing comes between: the session is on one machine or on the other."""
         with source.input() as core:
-            session = core.move(log.session_id, target.id)
-        self._adopt(target, log, session)
+            state = core.move(log.session_id, target.id)
+        self._adopt(target, log, state)
         if log.readers:
             status = "online" if target.line is not None else "offline"
             fields = {"machine": status, "machine_id": target.id}
             self._log.append(log, events.make("session_status", self._clock(), **fields))
 
     def _adopt(
-        self, machine: Machine, log: SessionLog, session: SessionCore, start: Start | None = None
+        self, machine: Machine, log: SessionLog, state: SessionState, start: Start | None = None
     ) -> None:
-        machine.logs[log.session_id] = log
-        log.on_safe = machine.on_safe
+        machine.take(log)
         with machine.input() as core:
-            core.adopt(session, is_new=True, start=start)
+            core.adopt(log.session_id, state, is_new=True, start=start)
 
     # Lines
 
     def attach(self, machine: Machine, line: Line, *, fresh: bool) -> None:
         """A line is up; an older one of the same machine is closed."""
-        older, machine.line = machine.line, line
+        older = machine.line
+        machine.connect(line)
         if older is not None:
             # Out of the way before it ends: its end is not the machine's.
             older.close(REPLACED, "replaced by a newer line of the same machine")
         if self._log.stalled is not None:
             line.pause(True)
-        machine.acks.clear()
-        for log in machine.logs.values():
-            log.on_safe = machine.on_safe
         with machine.input() as core:
             core.line_up(line.traits, is_fresh=fresh)
-        for session_id, log in machine.logs.items():
-            log.is_awaited = machine.core.awaits(session_id)
+        for session_id in machine.logs:
+            machine.look(session_id)
         self.changed(machine)
         self._kept.changed(machine)
 
@@ -228,10 +226,7 @@ class Machines:
         """A line is down. Does nothing if a newer one has taken over already."""
         if machine.line is not line:
             return
-        machine.line = None
-        for log in machine.logs.values():
-            log.on_safe = None
-        machine.acks.clear()
+        machine.connect(None)
         with machine.input() as core:
             core.line_down()
         self.changed(machine)
@@ -240,11 +235,7 @@ class Machines:
     def changed(self, machine: Machine) -> None:
         self._online.note(machine.id, machine.line is not None)
         machine.has_changed()
-        for watcher in self._watchers:
-            try:
-                watcher(machine)
-            except Exception:
-                _log.exception("somebody who was told of a machine failed", machine=machine.id)
+        self._changed.tell(machine)
 
     def look_at(self, machine: Machine, detail: str | None) -> None:
         """Something is wrong with it that its owner can mend: readers are told. None: no longer."""
@@ -271,6 +262,8 @@ class Machines:
     def failed(self, machine_id: str, reason: str) -> None:
         """The machine will not come: whoever waits for it is told."""
         self._end(machine_id, "failed", "VM_FAILED", reason)
+        if (machine := self._machines.get(machine_id)) is not None:
+            self._changed.tell(machine)
 
     def revive(self, machine_id: str) -> None:
         """One that had failed is tried again: it may come after all."""

@@ -16,7 +16,7 @@ from trunkline.control.errors import (
 )
 from trunkline.control.ids import new_id
 from trunkline.control.machines.machine import Line, Machine
-from trunkline.control.machines.machines import Machines
+from trunkline.control.watchers import Watchers
 from trunkline.wire.commands import Query
 
 Json = dict[str, Any]
@@ -41,10 +41,10 @@ class _Asked(NamedTuple):
 class Queries:
     """Those of all machines that are under way."""
 
-    def __init__(self, machines: Machines, within_s: float) -> None:
+    def __init__(self, changed: Watchers[Machine], within_s: float) -> None:
         self._within_s = within_s
         self._asked: dict[str, _Asked] = {}
-        machines.watch(self._changed)
+        changed.watch(self._changed)
 
     async def ask(self, machine: Machine, method: str, params: Json) -> Json:
         """The machine's result, as it came: to be checked like everything from outside."""

@@ -86,4 +86,4 @@ def _now(machine: Machine) -> MachineNow:
     line, core = machine.line, machine.core
     capabilities = None if line is None else sorted(line.capabilities)
     says = capabilities, machine.detail, machine.runtimes
-    return MachineNow(machine.id, core.state, core.last_seen_ms, *says)
+    return MachineNow(machine.id, core.state.status, core.state.last_seen_ms, *says)

@@ -29,7 +29,6 @@ from trunkline.control.machines.actions import (
     Time,
 )
 from trunkline.control.machines.machine import Line, Machine
-from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Position, Projection, Step
 from trunkline.control.sessions.state import Change, SessionState
 from trunkline.control.tasks import Tasks
@@ -110,9 +109,9 @@ class Shell:
                 case Send():
                     self._send(machine, action.command)
                 case Released():
-                    self._release(machine, action.session_id)
+                    machine.let_go(action.session_id)
                 case Fetch():
-                    work = self._fetch(machine, action.session_id, machine.core.line_number)
+                    work = self._fetch(machine, action.session_id, machine.core.state.line_number)
                     self._tasks.spawn(work, "session start")
                 case Load():
                     work = self._load(machine, action.session_id, action.turn_id)
@@ -142,7 +141,7 @@ class Shell:
             what = session_id, position, changes, state.encode(), event_ids
             committed = partial(self._committed, what)
             self._log.after_commit(log, committed)
-            log.is_awaited = machine.core.awaits(session_id)
+            machine.look(session_id)
 
     def _append(self, machine: Machine, action: Append) -> SessionLog:
         log = machine.logs[action.session_id]
@@ -184,14 +183,10 @@ class Shell:
             if log.readers:
                 self._log.append(log, line)
 
-    def _release(self, machine: Machine, session_id: str) -> None:
-        log = machine.logs.pop(session_id)
-        log.on_safe, log.is_awaited = None, False
-
     # What has to be read first
 
     async def _fetch(self, machine: Machine, session_id: str, line_number: int) -> None:
-        while machine.core.line_number == line_number:
+        while machine.core.state.line_number == line_number:
             try:
                 start = await self._starter(session_id)
                 break
@@ -221,7 +216,7 @@ class Shell:
             session_id: "user_closed" if status == "closed" else MOVED
             for session_id, status in gone.items()
             # Where sessions need not be started from here, they may be another server's.
-            if status != "unknown" or machine.core.traits.starts
+            if status != "unknown" or machine.core.state.traits.starts
         }
         with machine.input() as core:
             core.stop_strays(reasons)
@@ -238,6 +233,5 @@ class Shell:
         with machine.input() as core:
             for session_id, state in states.items():
                 if session_id not in machine.logs:
-                    machine.logs[session_id] = log = logs[session_id]
-                    log.on_safe = machine.on_safe
-                    core.adopt(SessionCore(session_id, state, core.out, self._time))
+                    machine.take(logs[session_id])
+                    core.adopt(session_id, state)

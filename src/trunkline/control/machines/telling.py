@@ -16,15 +16,14 @@ from trunkline.control.machines.actions import (
     Send,
     Time,
 )
-from trunkline.control.machines.hosted import Hosted, Place
-from trunkline.control.machines.traits import Traits
+from trunkline.control.machines.state import Hosted, MachineState, Place
 from trunkline.control.sessions import notes
 from trunkline.control.sessions.core import RESTARTED, SessionCore
+from trunkline.control.sessions.state import SessionState
 from trunkline.wire.commands import (
     Answer,
     Cancel,
     Configure,
-    Forward,
     Say,
     Start,
     Steer,
@@ -35,7 +34,6 @@ from trunkline.wire.commands import (
 _STOP_GRACE_S = 30.0  # for the last words of a session on a machine that lists none
 
 SILENCE_S = 600.0  # for the next word of a session whose turns saw a line break
-NO_TURNS: frozenset[str] = frozenset()
 
 ENDED = ("failed", "terminated")
 
@@ -46,240 +44,215 @@ def rules_name(session_id: str) -> str:
 
 
 class Telling:
-    """A machine's state, and what it is told because of it."""
+    """What a machine is told because of its state."""
 
     def __init__(
         self,
-        machine_id: str,
-        traits: Traits,
+        state: MachineState,
         time: Time,
         *,
         away_s: float,
         start_timeout_s: float = limits.SESSION_START_TIMEOUT_S,
-        state: str = "pending",
-        last_seen_ms: int = 0,
     ) -> None:
-        self.id = machine_id
+        self.state = state
         self.out: list[Action] = []
-        self.sessions: dict[str, Hosted] = {}
-        self.traits = traits
-        """Those of its kind, and of its line while it has one."""
-        self.state = state  # pending | online | offline | gone | failed | terminated
-        self.last_seen_ms = last_seen_ms
-        self.is_up = False
-        self.line_number = 0
-        """Grows with each line: what was begun for an earlier one is void."""
-        self._own_traits = traits
         self._time = time
         self._away_ms = int(away_s * 1000)
         self._start_timeout_s = start_timeout_s
-        self._awaited_since_ms = 0
-        """Since when somebody waits for a machine that never came."""
-        self.is_held = False
-        """Nothing is sent before the machine has said `resume`, or a moment has passed."""
-        self._resume_s = 0.0
-        self._learn_s: float | None = None
-        """Until when the machine may list what it runs before the records are believed."""
-        self._has_listed = False
-        self._kept = NO_TURNS
-        """The turns that it said it has."""
-        self._timed: set[str] = set()
-        self._sizes: dict[str, int] = {}
-        """What each waiting message holds in memory, by its turn."""
-        self._forwards: list[Forward] = []
-        self._patches = 0
+
+    def _session(self, one: Hosted) -> SessionCore:
+        """What decides for the session itself."""
+        return SessionCore(one.id, one.session, self.out, self._time)
 
     @property
     def is_expected(self) -> bool:
         """Whether it is worth holding a message for it."""
-        if self.is_up:
+        if self.state.is_up:
             return True
-        if self.state in ENDED:
+        if self.state.status in ENDED:
             return False
-        if self.state == "pending":
-            since = self._awaited_since_ms
+        if self.state.status == "pending":
+            since = self.state.awaited_since_ms
             return not since or self._time.ms - since < self._away_ms
-        return self._time.ms - self.last_seen_ms < self._away_ms
+        return self._time.ms - self.state.last_seen_ms < self._away_ms
 
     def check_room(self, size: int = 0) -> None:
         """Raises unless one more message, of that size, can be delivered or held."""
         if not self.is_expected:
             raise Unavailable("the machine of this session is offline", code="MACHINE_OFFLINE")
-        held = sum(self._sizes.values()) + sum(map(size_of, self._forwards))
-        if held + size > limits.HELD_BYTES_MAX:
+        sizes, forwards = self.state.sizes, self.state.forwards
+        if sum(sizes.values()) + sum(map(size_of, forwards)) + size > limits.HELD_BYTES_MAX:
             raise LimitReached("too much waits for this machine", code="MACHINE_BUSY")
-        if not self.is_up and len(self._sizes) + len(self._forwards) >= limits.HELD_MESSAGES_MAX:
+        if not self.state.is_up and len(sizes) + len(forwards) >= limits.HELD_MESSAGES_MAX:
             raise LimitReached("too many messages wait for this machine", code="MACHINE_BUSY")
 
     def is_busy(self, session_id: str) -> bool:
         """Whether the machine has a turn of that session that is not ended."""
-        one = self.sessions.get(session_id)
-        return one is not None and bool(one.session.state.told)
+        one = self.state.sessions.get(session_id)
+        return one is not None and bool(one.session.told)
 
     def is_working(self, session_id: str) -> bool:
         """Whether a turn of that session is open, wherever it waits."""
-        one = self.sessions.get(session_id)
-        return one is not None and bool(one.session.state.turns)
+        one = self.state.sessions.get(session_id)
+        return one is not None and bool(one.session.turns)
 
     def has_ended(self, session_id: str, turn_id: str) -> bool:
-        one = self.sessions.get(session_id)
-        return one is None or turn_id not in one.session.state.turns
+        one = self.state.sessions.get(session_id)
+        return one is None or turn_id not in one.session.turns
 
     def is_unsaid(self, session_id: str, message_id: str) -> bool:
         """Whether a message waits to be told to the machine, as a turn or to one."""
-        one = self.sessions.get(session_id)
+        one = self.state.sessions.get(session_id)
         if one is None:
             return False
-        return message_id in one.session.state.turns or message_id in one.session.state.steers
+        return message_id in one.session.turns or message_id in one.session.steers
 
     def is_past(self, session_id: str, turn_id: str) -> bool:
         """Whether the turn was one of the session's, and is over."""
-        one = self.sessions.get(session_id)
-        return one is not None and turn_id in one.session.state.ended
+        one = self.state.sessions.get(session_id)
+        return one is not None and turn_id in one.session.ended
 
     def open_turns(self, session_id: str) -> Container[str] | None:
         """Those without an end, as they change; None if the session is not this machine's."""
-        one = self.sessions.get(session_id)
-        return one.session.state.turns if one is not None else None
+        one = self.state.sessions.get(session_id)
+        return one.session.turns if one is not None else None
 
     def late_turns(self, session_id: str) -> list[str]:
         """Those that were ended here, and that the machine may yet end."""
-        one = self.sessions.get(session_id)
-        return list(one.session.state.late) if one is not None else []
+        one = self.state.sessions.get(session_id)
+        return list(one.session.late) if one is not None else []
 
     def open_sessions(self) -> list[str]:
-        return [one for one, hosted in self.sessions.items() if not hosted.session.state.is_closed]
+        return [one for one, hosted in self.state.sessions.items() if not hosted.session.is_closed]
 
-    def release(self, session_id: str) -> SessionCore | None:
+    def release(self, session_id: str) -> SessionState | None:
         """The session is none of this machine's any more."""
-        one = self.sessions.pop(session_id, None)
+        one = self.state.sessions.pop(session_id, None)
         if one is None:
             return None
-        self._timed.discard(session_id)
+        self.state.timed.pop(session_id, None)
         for name in (*one.waiting, *one.steering):
-            self._sizes.pop(name, None)
+            self.state.sizes.pop(name, None)
         self.out.append(Released(session_id))
         return one.session
 
     def _settle(self, one: Hosted) -> None:
         """A closed session does not run there, or will not for long."""
-        one.session.note(notes.Stopped())
-        self.release(one.session.id)
+        self._session(one).note(notes.Stopped())
+        self.release(one.id)
 
     def _hold(self, one: Hosted, name: str, command: Say | Configure) -> None:
         one.waiting[name] = command
-        self._sizes[name] = size_of(command)
+        self.state.sizes[name] = size_of(command)
 
     def _unhold(self, one: Hosted, name: str) -> Say | Configure | None:
-        self._sizes.pop(name, None)
+        self.state.sizes.pop(name, None)
         return one.waiting.pop(name, None)
 
     def _hold_steer(self, one: Hosted, say: Say) -> None:
         one.steering[say.turn_id] = say
-        self._sizes[say.turn_id] = size_of(say)
+        self.state.sizes[say.turn_id] = size_of(say)
 
     def _put(self, one: Hosted, place: Place) -> None:
         one.place, one.is_carried, one.deadline_s = place, False, None
 
     def _advance_all(self) -> None:
-        for one in list(self.sessions.values()):
+        for one in list(self.state.sessions.values()):
             self._advance(one)
 
     def _advance(self, one: Hosted) -> None:
         """Sends what is pending for a session, starting it there first if need be."""
-        one.session.open_missed()
-        turns = one.session.state.turns
-        if not one.session.state.told:
+        self._session(one).open_missed()
+        turns = one.session.turns
+        if not one.session.told:
             one.silence_s = None
         one.told.intersection_update(turns)
         one.cancelled.intersection_update(turns)
-        one.answered.intersection_update(one.session.state.questions)
+        one.answered.intersection_update(one.session.questions)
         for name, command in list(one.waiting.items()):
             if isinstance(command, Say) and name not in turns:
                 self._unhold(one, name)
         self._forget_steers(one)
-        if self.is_up and (one.place is Place.ABSENT or not self.traits.rules):
-            self._unhold(one, rules_name(one.session.id))  # it starts with them, or knows none
-        if not self.is_up or self.is_held:
+        if self.state.is_up and (one.place is Place.ABSENT or not self.state.traits.rules):
+            self._unhold(one, rules_name(one.id))  # it starts with them, or knows none
+        if not self.state.is_up or self.state.is_held:
             return
-        if one.session.state.is_closed:
+        if one.session.is_closed:
             self._stop(one)
-        elif not self.traits.starts:
+        elif not self.state.traits.starts:
             if one.is_wanted:
                 self._fetch(one)
             else:
                 self._send_pending(one)
         elif one.place is Place.RUNNING or (
-            one.place is Place.STARTING and not (one.is_carried and self.traits.numbers)
+            one.place is Place.STARTING and not (one.is_carried and self.state.traits.numbers)
         ):
             self._send_pending(one)
         elif one.place is Place.ABSENT and (one.is_wanted or self._has_pending(one)):
-            if not self.traits.numbers:
-                one.session.end_told(*RESTARTED)
+            if not self.state.traits.numbers:
+                self._session(one).end_told(*RESTARTED)
             self._fetch(one)
 
     def _forget_steers(self, one: Hosted) -> None:
         """Those that were taken, or dropped; one that has become a turn is told as such."""
-        steers = one.session.state.unsteered
+        steers = one.session.unsteered
         one.steered.intersection_update(steers)
         for name in [key for key in one.steering if key not in steers]:
             say = one.steering.pop(name)
-            if name in one.session.state.turns:
+            if name in one.session.turns:
                 one.waiting[name] = say
             else:
-                self._sizes.pop(name, None)
+                self.state.sizes.pop(name, None)
 
     def _has_pending(self, one: Hosted) -> bool:
-        return bool(one.session.state.queued or one.waiting or self._answers(one))
+        return bool(one.session.queued or one.waiting or self._answers(one))
 
     def _answers(self, one: Hosted) -> list[str]:
         """The questions that were answered here and whose answer did not go out on this line."""
-        questions = one.session.state.questions.items()
+        questions = one.session.questions.items()
         return [name for name, q in questions if q.is_from_here and name not in one.answered]
 
     def _fetch(self, one: Hosted) -> None:
         if not one.is_fetching:
             one.is_fetching = True
-            self.out.append(Fetch(one.session.id))
+            self.out.append(Fetch(one.id))
 
     def _stop(self, one: Hosted) -> None:
         if one.place is not Place.STOPPING:
             self._put(one, Place.STOPPING)
             one.deadline_s = self._time.s + _STOP_GRACE_S
-            self._timed.add(one.session.id)
-            self.out.append(Send(Stop(one.session.id, one.stop_reason)))
+            self.state.timed[one.id] = None
+            self.out.append(Send(Stop(one.id, one.stop_reason)))
 
     def _send_pending(self, one: Hosted) -> None:
         self._send_turns(one)
-        if self.traits.steers:
+        if self.state.traits.steers:
             self._send_steers(one)
 
     def _send_steers(self, one: Hosted) -> None:
         """Behind the turns that they are for."""
-        told = {turn.id for turn in one.session.state.told}
-        for message_id, steer in one.session.state.steers.items():
+        told = {turn.id for turn in one.session.told}
+        for message_id, steer in one.session.steers.items():
             if steer.is_taken or message_id in one.steered or steer.turn not in told:
                 continue
             say = one.steering.pop(message_id, None)
             if say is None:
                 self._load(one, message_id)  # what was said later waits for it
                 return
-            self._sizes.pop(message_id, None)
+            self.state.sizes.pop(message_id, None)
             one.steered.add(message_id)
-            self.out.append(
-                Send(Steer(one.session.id, message_id, steer.turn, say.message, say.metadata))
-            )
+            self.out.append(Send(Steer(one.id, message_id, steer.turn, say.message, say.metadata)))
 
     def _send_turns(self, one: Hosted) -> None:
-        session_id = one.session.id
+        session_id = one.id
         for request_id in self._answers(one):
             self._send_answer(one, request_id)
-        for turn in one.session.state.told:
+        for turn in one.session.told:
             if turn.cancel is not None and turn.id not in one.cancelled:
                 self.out.append(Send(Cancel(session_id, turn.cancel)))
-                one.cancelled.update(one.session.state.turns)
-        while not (self.traits.one_turn and one.session.state.told):
-            first = next(iter(one.session.state.queued), None)
+                one.cancelled.update(one.session.turns)
+        while not (self.state.traits.one_turn and one.session.told):
+            first = next(iter(one.session.queued), None)
             if first is not None and first.id not in one.waiting:
                 self._load(one, first.id)  # what was said later waits for it
                 return
@@ -289,7 +262,7 @@ class Telling:
             if isinstance(command, Say):
                 self._watch_doubtful(one)
                 one.told.add(name)
-                one.session.note(notes.Told(name, settles=not self.traits.names_ends))
+                self._session(one).note(notes.Told(name, settles=not self.state.traits.names_ends))
             self._unhold(one, name)
             self.out.append(Send(command))
             if first is not None and first.id == name and first.cancel is not None:
@@ -300,25 +273,25 @@ class Telling:
     def _watch_doubtful(self, one: Hosted) -> None:
         """A session that was told to start on an earlier line and has never spoken: the machine may
         not know of it, and a message to it be lost without a word."""
-        state = one.session.state
-        is_known = state.is_seen or not state.is_started or one.started_on == self.line_number
-        if self.traits.starts and not self.traits.numbers and not is_known:
+        state = one.session
+        is_known = state.is_seen or not state.is_started or one.started_on == self.state.line_number
+        if self.state.traits.starts and not self.state.traits.numbers and not is_known:
             one.silence_s = self._time.s + SILENCE_S
-            self._timed.add(one.session.id)
+            self.state.timed[one.id] = None
 
     def _load(self, one: Hosted, turn_id: str) -> None:
         if not one.is_loading:
             one.is_loading = True
-            self.out.append(Load(one.session.id, turn_id))
+            self.out.append(Load(one.id, turn_id))
 
     def _send_answer(self, one: Hosted, request_id: str) -> None:
-        question = one.session.state.questions[request_id]
+        question = one.session.questions[request_id]
         one.answered.add(request_id)
         confirmed = question.state == "confirmed"
         self.out.append(
             Send(
                 Answer(
-                    one.session.id,
+                    one.id,
                     request_id,
                     confirmed,
                     question.answer,
@@ -330,32 +303,32 @@ class Telling:
 
     def fetched(self, session_id: str, line_number: int, start: Start | None) -> None:
         """The `Start` that was asked for; None: there is nothing to start any more."""
-        one = self.sessions.get(session_id)
-        if one is None or line_number != self.line_number or not self.is_up:
+        one = self.state.sessions.get(session_id)
+        if one is None or line_number != self.state.line_number or not self.state.is_up:
             return
         one.is_fetching = one.is_wanted = False
-        if start is None or (self.traits.starts and one.place is not Place.ABSENT):
+        if start is None or (self.state.traits.starts and one.place is not Place.ABSENT):
             return
-        if self.traits.starts:
+        if self.state.traits.starts:
             self._put(one, Place.STARTING)
             one.deadline_s = self._time.s + self._start_timeout_s
-            one.started_on = self.line_number
-            self._timed.add(session_id)
-        if self.traits.starts:
-            one.session.note(notes.Started())
+            one.started_on = self.state.line_number
+            self.state.timed[session_id] = None
+        if self.state.traits.starts:
+            self._session(one).note(notes.Started())
         self.out.append(Send(start))
         self._advance(one)
 
     def loaded(self, session_id: str, say: Say | None) -> None:
         """The message of a turn, or to one, from the records; None: it is not there."""
-        one = self.sessions.get(session_id)
+        one = self.state.sessions.get(session_id)
         if one is None:
             return
         one.is_loading = False
-        if say is not None and say.turn_id in one.session.state.turns:
+        if say is not None and say.turn_id in one.session.turns:
             later, one.waiting = one.waiting, {}
             self._hold(one, say.turn_id, say)
             one.waiting |= later
-        elif say is not None and say.turn_id in one.session.state.steers:
+        elif say is not None and say.turn_id in one.session.steers:
             self._hold_steer(one, say)
         self._advance(one)

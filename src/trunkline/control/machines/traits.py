@@ -28,6 +28,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """It takes a message to a turn that runs, and says when it has."""
     rules: bool = False
     """It holds to the rules of a session, and asks where they say so."""
+    has_members: bool = False
+    """Its sessions are conversations of others: nobody is given one unasked, and no copy of it."""
     is_introduced: bool = True
     """It is given the agent's prompt with the start of a session."""
 
@@ -45,6 +47,10 @@ KINDS = {
     "yeaft": Traits(
         starts=False, one_turn=True, comes_unasked=True, names_runtimes=True, is_introduced=False
     ),
-    "group": Traits(starts=False, names_ends=True, rereads=True, is_introduced=False),
+    "group": Traits(
+        starts=False, names_ends=True, rereads=True, has_members=True, is_introduced=False
+    ),
 }
 """What holds of each kind of machine also while it has no line."""
+
+SINGLE = tuple(kind for kind, traits in KINDS.items() if not traits.has_members)

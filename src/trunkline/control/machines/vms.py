@@ -30,7 +30,6 @@ from trunkline.control.machines.vm_program import daemon_command
 from trunkline.control.machines.vm_records import ACTIVE, UPS, UPS_NAME, VmRecords
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
-from trunkline.control.watchers import Watchers
 from trunkline.private_files import NotPrivate, make_folder
 from trunkline.wire.semibot.close_codes import CloseCode
 
@@ -81,8 +80,6 @@ class Vms:
         self._local_url = _local_url(settings)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stopping = False
-        self.failed: Watchers[str] = Watchers()
-        """By their ids: those that will not come."""
 
     async def start(self, base_url: str | None = None) -> None:
         """At boot: goes on waiting for pending VMs and starts the local ones that should run.
@@ -373,7 +370,6 @@ class Vms:
     def _failed(self, machine_id: str, reason: str) -> None:
         _log.error("vm failed", machine=machine_id, reason=reason)
         self._machines.failed(machine_id, reason)
-        self.failed.tell(machine_id)
 
 
 def _checked_name(name: str | None, provider: str) -> str:

@@ -1,6 +1,6 @@
 """What browsers are told, and when: a question that waits, a turn that ended while nobody looked.
 
-Hears of both behind their records (`Projection.written`), and holds up nothing: what cannot be sent
+Hears of both behind their records (`Signals.records`), and holds up nothing: what cannot be sent
 is dropped, with the reason in the subscription's record.
 """
 
@@ -34,6 +34,7 @@ from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
 from trunkline.control.tasks import Serial, Tasks
 from trunkline.control.tuning import Tuning
+from trunkline.control.watchers import Watchers
 
 _log = structlog.get_logger(__name__)
 
@@ -89,6 +90,7 @@ class Push:
         log: Log,
         clock: Clock,
         tuning: Tuning,
+        written: Watchers[Sequence[Step]],
     ) -> None:
         url = settings.public_url or ""
         contact = settings.push_contact or (url if url.startswith("https:") else _NOBODY)
@@ -107,6 +109,7 @@ class Push:
         self._held: dict[str, list[_Question]] = {}
         """What waits for the end of a subscription's quiet hours."""
         self._next_look_ms = 0
+        written.watch(self.written)
 
     @property
     def public_key(self) -> str:

@@ -15,6 +15,7 @@ from trunkline.control.records.machines import MachineRecords
 from trunkline.control.records.people import Orgs, Tokens, Users
 from trunkline.control.store.engine import Store
 from trunkline.control.tuning import DEFAULT, Tuning
+from trunkline.control.watchers import Watchers
 
 
 class Records:
@@ -28,11 +29,12 @@ class Records:
         clock: Clock = now_ms,
         tuning: Tuning = DEFAULT,
         quotas: Quotas | None = None,
+        keys_changed: Watchers[str] | None = None,
     ) -> None:
         self.orgs = Orgs(store, auth, clock)
         self.users = Users(store, auth, clock)
         self.tokens = Tokens(store, auth, clock, tuning.tokens_per_user_max)
         self.agents = Agents(store, self.users, clock, quotas or Quotas(store))
-        self.credentials = Credentials(store, keys, clock)
+        self.credentials = Credentials(store, keys, clock, keys_changed)
         self.machines = MachineRecords(store)
         self.lookup = Lookup(store)

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -24,6 +24,7 @@ from trunkline.control.records.page import Page, Paging, Rows
 from trunkline.control.store import schema
 from trunkline.control.store.among import among
 from trunkline.control.store.engine import AnyRow, Store
+from trunkline.control.watchers import Watchers
 
 _log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 _credentials = schema.credentials
@@ -89,21 +90,16 @@ class Revealed(msgspec.Struct, frozen=True):
 class Credentials(Rows[Credential]):
     """The provider keys of users. The caller has checked that it may act for the user."""
 
-    def __init__(self, store: Store, keys: Keys, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, keys: Keys, clock: Clock, changed: Watchers[str] | None = None
+    ) -> None:
+        """`changed`: told of the users whose keys changed."""
         super().__init__(store, _credentials, Credential, "credential")
         self._keys = keys
         self._clock = clock
         self._stored = Gathering(self._stored_of)
         self._lent: dict[str, list[Revealed]] = {}
-        self._watchers: list[Callable[[str], None]] = []
-
-    def watch(self, watcher: Callable[[str], None]) -> None:
-        """Is told the id of a user whose keys changed."""
-        self._watchers.append(watcher)
-
-    def _changed(self, user_id: str) -> None:
-        for watcher in self._watchers:
-            watcher(user_id)
+        self._changed = changed or Watchers()
 
     def lend(self, user_id: str, keys: list[Revealed]) -> None:
         """Keys that are not stored here, for providers of which the user has none."""
@@ -131,7 +127,7 @@ class Credentials(Rows[Credential]):
             await connection.execute(self._insert(shown, **hidden))
             if (await connection.scalar(kept) or 0) > PER_USER_MAX:
                 raise LimitReached(f"a user has at most {PER_USER_MAX} credentials")
-        self._changed(user_id)
+        self._changed.tell(user_id)
         return shown
 
     async def get(self, user_id: str, provider: str) -> Credential:
@@ -148,7 +144,7 @@ class Credentials(Rows[Credential]):
             if patch.default_model is not None:
                 await connection.execute(_without_default(user_id))
             await connection.execute(chosen.values(default_model=patch.default_model))
-        self._changed(user_id)
+        self._changed.tell(user_id)
         return await self.get(user_id, provider)
 
     async def default_model(self, user_id: str) -> str | None:
@@ -172,7 +168,7 @@ class Credentials(Rows[Credential]):
     async def remove(self, user_id: str, provider: str) -> None:
         if not await self._store.run(delete(_credentials).where(_is(user_id, provider))):
             raise NotFound("credential", provider)
-        self._changed(user_id)
+        self._changed.tell(user_id)
 
     async def reveal(self, user_id: str) -> list[Revealed]:
         """Every key of the user, opened. One that cannot be opened is logged and left out."""

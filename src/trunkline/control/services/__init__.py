@@ -5,6 +5,7 @@ Services know the store and each other, never a socket: the VM edge and the REST
 
 import asyncio
 import importlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from trunkline.control.services.idempotency import Reports, Results
 from trunkline.control.services.mcp_servers import McpServers
 from trunkline.control.services.mcp_test import McpTest, tested, untested
 from trunkline.control.services.memories import Memories
-from trunkline.control.services.methods import Methods
+from trunkline.control.services.methods import Methods, Offered
 from trunkline.control.services.model_lists import ModelLists
 from trunkline.control.services.rules import Rules
 from trunkline.control.services.skills import Skills
@@ -46,7 +47,9 @@ class Services:
         clock: Clock = now_ms,
         heads: AuditHeads | None = None,
         quotas: Quotas | None = None,
+        offered: Mapping[str, Offered] | None = None,
     ) -> None:
+        """`offered`: requests of parts that services do not know, by their names."""
         quotas = quotas or Quotas(store, settings)
         self._allowed_hosts = settings.mcp_allowed_hosts
         self._mcp_pool: McpPool | None = None
@@ -69,7 +72,7 @@ class Services:
         self.usage = Usage(store, clock, table)
         self.model_lists = ModelLists(settings.mcp_allowed_hosts)
         self.rules = Rules(store, clock)
-        self.methods = Methods(self)
+        self.methods = Methods(self, offered or {})
 
     async def mcp_pool(self) -> "McpPool":
         """Connections to remote MCP servers, once somebody needs them."""

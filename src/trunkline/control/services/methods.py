@@ -6,7 +6,7 @@ errors into `response.error`. docs/protocols/semibot-methods.md lists the parame
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
@@ -58,6 +58,7 @@ class _Snapshot(msgspec.Struct, frozen=True):
 
 Json = dict[str, Any]
 Method = Callable[[Caller, Json], Awaitable[Any]]
+Offered = Callable[..., Awaitable[Any]]
 
 _OWN_NAMES = frozenset({"caller", "once"})
 _ACCEPTED = {"accepted": True}
@@ -70,7 +71,11 @@ class Methods:
     """`refused` counts dropped notifications by method, `unknown` for names that are no method."""
 
     def __init__(
-        self, services: "Services", *, timeout_s: float = limits.REQUEST_TIMEOUT_S
+        self,
+        services: "Services",
+        offered: Mapping[str, Offered],
+        *,
+        timeout_s: float = limits.REQUEST_TIMEOUT_S,
     ) -> None:
         self._services = services
         self._timeout_s = timeout_s
@@ -93,11 +98,8 @@ class Methods:
             "get_config": (_typed(self._get_config), timeout_s),
             "get_session": (_typed(self._get_session), timeout_s),
             **{name: (run, timeout_s) for name, run in taken.items()},
+            **{name: (_typed(run), timeout_s) for name, run in offered.items()},
         }
-
-    def offer(self, name: str, run: Callable[..., Awaitable[Any]]) -> None:
-        """One more request, of a part that services do not know."""
-        self._requests[name] = (_typed(run), self._timeout_s)
 
     @property
     def names(self) -> list[str]:

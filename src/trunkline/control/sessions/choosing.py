@@ -13,6 +13,7 @@ from trunkline.control.machines import runtimes
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
 from trunkline.control.machines.runtimes import Runtime
+from trunkline.control.machines.traits import SINGLE
 from trunkline.control.records.fields import Json
 from trunkline.control.sessions.known_names import unknown_model, unknown_setting
 from trunkline.control.sessions.picking import Candidate, Default, Placement, named, pick
@@ -84,7 +85,7 @@ class MachineChoice:
         table = schema.machines
         query = select(table.c.id, table.c.name).where(
             table.c.user_id == who.user_id,
-            table.c.kind != "group",  # to talk to one is a choice
+            table.c.kind.in_(SINGLE),  # to talk to several is a choice
             table.c.state.in_(("pending", "online", "offline")),
         )
         names = {
@@ -96,7 +97,7 @@ class MachineChoice:
                 machine.id,
                 names[machine.id],
                 is_online=machine.line is not None,
-                is_plane=machine.kind == "vm",
+                is_plane=machine.core.state.traits.starts,
                 sessions=len(machine.logs),
                 problem=problem_with(machine, made_of),
             )
@@ -129,7 +130,7 @@ def problem_with(machine: Machine, made_of: MadeOf | Session) -> TrunklineError 
         )
     config = {**made_of.agent_config, **made_of.session_config}
     return runtimes.problem(
-        made_of.runtime_type, config, machine.runtimes, machine.core.traits, machine.id
+        made_of.runtime_type, config, machine.runtimes, machine.core.state.traits, machine.id
     ) or _problem_of_worktree(machine, config)
 
 

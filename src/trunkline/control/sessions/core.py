@@ -28,17 +28,13 @@ SILENT = (
 
 
 class SessionCore:
-    """One session, owned by the machine that it is pinned to."""
+    """Decides for one session, whose state is the value that it is made with."""
 
     def __init__(self, session_id: str, state: SessionState, out: list[Action], time: Time) -> None:
         self.id = session_id
         self.state = state
         self._out = out
         self._time = time
-
-    def owned_by(self, out: list[Action]) -> None:
-        """Another machine's from now on: that one's shell runs its actions."""
-        self._out = out
 
     def _append(self, line: str, event: events.Watched | None = None) -> None:
         event = event or events.look(line)

@@ -23,6 +23,7 @@ from trunkline.control.services.audit import Audit
 from trunkline.control.sessions.drafts import Drafts
 from trunkline.control.sessions.records import Session
 from trunkline.control.sessions.sessions import Sessions
+from trunkline.control.signals import Signals
 from trunkline.control.storage import Storage
 from trunkline.control.store.among import among
 from trunkline.control.store.engine import AnyRow, Store
@@ -35,7 +36,6 @@ from trunkline.control.store.schema import (
 )
 from trunkline.control.store.service_schema import evolutions, usage
 from trunkline.control.tasks import Tasks
-from trunkline.control.watchers import Watchers
 
 _log = structlog.get_logger(__name__)
 
@@ -58,6 +58,7 @@ class Erasing:
         storage: Storage,
         tasks: Tasks,
         clock: Clock,
+        signals: Signals,
     ) -> None:
         self._store = store
         self._sessions = sessions
@@ -73,8 +74,8 @@ class Erasing:
         """Machines that may have something of sessions that are gone."""
         self._told: dict[str, int] = {}
         """The lines on which they were told."""
-        self.done: Watchers[Session] = Watchers()
-        machines.watch(self._changed)
+        self._erased = signals.erased
+        signals.machines.watch(self._changed)
 
     async def erase(self, who: Principal, session_id: str) -> None:
         """The machine is told to stop it first, now or when it is back. A group's conversation
@@ -101,7 +102,7 @@ class Erasing:
         left = await self._remove(session.id)
         for machine_id in left.difference([machine.id]):
             self._tell(machine_id, [session.id])
-        self.done.tell(session)
+        self._erased.tell(session)
         await self._finish(session.id, session.org_id, session.user_id, who.user_id)
 
     async def _mark(self, session: Session, erased_by: str) -> None:
@@ -197,10 +198,10 @@ class Erasing:
         """A machine that numbers its events is our own, or built like it: it removes what it has of
         a session that it is told to end, whether it runs or not. Others are told of what they say
         that they run."""
-        line = machine.core.line_number
+        line = machine.core.state.line_number
         if machine.line is None or machine.id not in self._holding:
             return
-        if not machine.core.traits.numbers or self._told.get(machine.id) == line:
+        if not machine.core.state.traits.numbers or self._told.get(machine.id) == line:
             return
         self._told[machine.id] = line
         self._tasks.spawn(self._tell_all(machine.id), "removed sessions")

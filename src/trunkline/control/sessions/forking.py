@@ -110,7 +110,7 @@ class Forking:
         if source.machine_id is None:
             raise Conflict("the machine of this session is gone", code="MACHINE_OFFLINE")
         machine = await self._sessions.choice.named(who, source.machine_id)
-        if machine.kind == "group":
+        if machine.core.state.traits.has_members:
             raise InvalidRequest("a group's conversation cannot be forked: fork one of its members")
         if problem := problem_with(machine, source):
             raise problem

@@ -28,7 +28,7 @@ class Candidate(NamedTuple):
     name: str
     is_online: bool
     is_plane: bool = True
-    """An execution plane: it can do the most."""
+    """An execution plane, whose sessions are started from here: it can do the most."""
     sessions: int = 0
     problem: TrunklineError | None = None
     """Why it cannot run the session."""

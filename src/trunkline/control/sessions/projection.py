@@ -67,7 +67,15 @@ class Rows(Protocol):
 class Projection:
     """The one writer of these records."""
 
-    def __init__(self, rows: Rows, log: Log, tasks: Tasks, tuning: Tuning = DEFAULT) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        log: Log,
+        tasks: Tasks,
+        tuning: Tuning = DEFAULT,
+        written: Watchers[Sequence[Step]] | None = None,
+    ) -> None:
+        """`written`: told of the steps that are in the records now."""
         self._rows = rows
         self._log = log
         self._tasks = tasks
@@ -78,8 +86,7 @@ class Projection:
         """The sessions of the steps that are not written yet, by the step's number."""
         self._waiting: list[tuple[str | None, int, asyncio.Future[None]]] = []
         self._is_running = False
-        self.written: Watchers[Sequence[Step]] = Watchers()
-        """The steps that are in the records now."""
+        self._written = written or Watchers()
 
     def add(self, step: Step) -> None:
         """Takes a step whose entries are committed."""
@@ -118,7 +125,7 @@ class Projection:
                     if step.session_id not in failed:
                         del self._pending[number]
                 self._wake()
-                self.written.tell([step for _, step in steps if step.session_id not in failed])
+                self._written.tell([step for _, step in steps if step.session_id not in failed])
                 if failed:
                     again = [one for one in steps if one[1].session_id in failed]
                     self._steps[:0] = again  # before what came meanwhile

@@ -174,14 +174,15 @@ class SessionRecords:
         clock: Clock,
         quotas: Quotas,
         online: Online,
+        changed: Watchers[str],
     ) -> None:
+        """`changed`: told of new ones, and of those that are different by what a person did."""
         self._online = online
         self._store = store
         self._log = log
         self._clock = clock
         self._quotas = quotas
-        self.changed: Watchers[str] = Watchers()
-        """By their ids: new ones, and those that are different by what a person did."""
+        self._changed = changed
 
     async def insert(
         self,
@@ -235,7 +236,7 @@ class SessionRecords:
                 kept = {"id": new_id(), "session_id": session_id, "data": snapshot, "bytes": size}
                 await connection.execute(insert(snapshots).values({**kept, "created_at": now}))
             await connection.execute(delete(schema.drafts).where(schema.drafts.c.id == session_id))
-        self.changed.tell(session_id)
+        self._changed.tell(session_id)
         return session
 
     async def adopted_on(self, machine_id: str) -> dict[str, str]:
@@ -339,7 +340,7 @@ class SessionRecords:
                 .where(table.c.id == session_id)
                 .values(**values, updated_at=self._clock())
             )
-        self.changed.tell(session_id)
+        self._changed.tell(session_id)
 
     async def owners_rule(self, user_id: str) -> str:
         """What has to be asked first on that user's machines when somebody else configures."""
@@ -361,7 +362,7 @@ class SessionRecords:
                 .where(table.c.id == session_id)
                 .values(agent_config=merged, updated_at=self._clock())
             )
-        self.changed.tell(session_id)
+        self._changed.tell(session_id)
         return merged
 
     async def ids_of(self, **owner: str) -> list[str]:

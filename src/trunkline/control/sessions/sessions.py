@@ -206,7 +206,7 @@ class Sessions:
         say = Say(session_id, self._new_id(), new.message, history, new.metadata or {})
         is_stopped = False
         with machine.input() as core:
-            known_names = core.sessions[session_id].session.state.names
+            known_names = core.state.sessions[session_id].session.names
             if name is not None and name in known_names:
                 turn_id = known_names[name]  # said twice in the same moment
             else:
@@ -225,7 +225,7 @@ class Sessions:
         if session.id not in machine.logs:
             raise Conflict("this session is closed", code="SESSION_CLOSED")
         with machine.input() as core:
-            if core.sessions[session.id].session.state.is_closed:
+            if core.state.sessions[session.id].session.is_closed:
                 raise Conflict("this session is closed", code="SESSION_CLOSED")
             core.check_room()
         return machine

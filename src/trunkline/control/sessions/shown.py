@@ -27,11 +27,11 @@ Json = dict[str, Any]
 class Shown:
     """What pages keep of sessions. The caller has checked whose they are."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, changed: Watchers[str]) -> None:
+        """`changed`: told of the sessions of which something else is kept."""
         self._store = store
         self._clock = clock
-        self.changed: Watchers[str] = Watchers()
-        """By their ids: the sessions of which something else is kept."""
+        self._changed = changed
 
     async def of(self, session_ids: Iterable[str]) -> dict[str, Json]:
         """By session; those of which nothing is kept are left out."""
@@ -44,7 +44,7 @@ class Shown:
         """Merges them into what is kept; returns all of it."""
         async with self._store.write() as connection:
             kept = await self._merge(connection, session_id, values)
-        self.changed.tell(session_id)
+        self._changed.tell(session_id)
         return kept
 
     async def order(self, session_ids: Sequence[str]) -> None:

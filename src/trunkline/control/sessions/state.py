@@ -344,12 +344,14 @@ def _ended(state: SessionState, event: events.Watched) -> list[Change]:
     turn_id = state.ended_by(event.turn)
     if turn_id is None:
         return []
+    # A question that names no turn is of the one that the machine is at.
+    whose = {turn_id, event.turn, None if state.ended_by(None) == turn_id else turn_id}
     del state.turns[turn_id]
     for one in [one for one, it in state.steers.items() if it.turn == turn_id and it.is_taken]:
         del state.steers[one]
     _keep(state.ended, turn_id, None, _ENDED_KEPT)
     for question in state.questions.values():
-        if question.turn in (turn_id, event.turn, None):
+        if question.turn in whose:
             question.is_from_here, question.answer = False, None  # nobody there waits for it
     outcome = "failed" if event.type == "execution_error" else "completed"
     if event.cancelled:

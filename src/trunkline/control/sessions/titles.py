@@ -42,11 +42,11 @@ class Titled(NamedTuple):
 
 
 class Titles:
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, changed: Watchers[Titled]) -> None:
+        """`changed`: told of the sessions that are called something else now."""
         self._store = store
         self._clock = clock
-        self.changed: Watchers[Titled] = Watchers()
-        """The sessions that are called something else now."""
+        self._changed = changed
 
     async def give(self, session_id: str, title: str | None) -> None:
         """A person's; None takes it away."""
@@ -66,7 +66,7 @@ class Titles:
         async with self._store.write() as connection:
             found = (await connection.execute(changing.returning(*_OWNER))).all()
         for row in found:
-            self.changed.tell(Titled(*row))
+            self._changed.tell(Titled(*row))
         return bool(found)
 
 

@@ -5,15 +5,18 @@ Everything that reads or writes records goes through `Store.read` and `Store.wri
 
 import asyncio
 import sqlite3
+import weakref
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import aiosqlite
 import msgspec
 import structlog
+from aiosqlite.core import _connection_worker_thread
 from sqlalchemy import Delete, Executable, Insert, Row, Select, Update, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
@@ -37,6 +40,7 @@ _FIRST_ANSWER_S = 15.0  # of a database at the start
 _REASON_CHARS = 200
 # A connection has a thread, a page cache and prepared statements: half a MiB that stays. Of those
 # that are kept the last used is used again, so that one more is rarely kept, and soon or never.
+_STATEMENTS = 64  # kept prepared by each; requests use about so many
 _SQLITE_POOL = {"pool_size": 3, "max_overflow": 12, "pool_use_lifo": True}
 
 AnyRow = Row[*tuple[Any, ...]]
@@ -54,6 +58,19 @@ class _Connection(aiosqlite.Connection):
         return super().stop() if self._running else None
 
 
+def _serve(connection: "weakref.ref[_Connection]", tx: Any) -> None:
+    """aiosqlite's thread, which outlives the event loop of those who asked: nobody waits for that
+    answer any more, and it goes on until the connection is closed."""
+    while True:
+        try:
+            _connection_worker_thread(tx)
+            return
+        except RuntimeError:  # of a loop that has ended
+            opened = connection()
+            if opened is None or opened._connection is None:
+                return
+
+
 async def connect(*place: Any, **options: Any) -> aiosqlite.Connection:
     """As `aiosqlite.connect`, wholly or not at all.
 
@@ -62,7 +79,11 @@ async def connect(*place: Any, **options: Any) -> aiosqlite.Connection:
     when it is cancelled, this waits for what it began, and closes that.
     """
     connection = _Connection(partial(sqlite3.connect, *place, **options), _ROWS_AT_ONCE)
-    connection._thread.daemon = True  # does not keep a process that could not drain in time
+    connection._thread = Thread(
+        target=_serve,
+        args=(weakref.ref(connection), connection._tx),
+        daemon=True,  # does not keep a process that could not drain in time
+    )
     opening = asyncio.ensure_future(connection)
     cancelled: asyncio.CancelledError | None = None
     while not opening.done():
@@ -94,7 +115,7 @@ def open_engine(url: str) -> AsyncEngine:
     if backend == "postgresql":
         options["pool_pre_ping"] = True  # a connection may have died while idle
     else:
-        options["connect_args"] = {"async_creator_fn": connect}
+        options["connect_args"] = {"async_creator_fn": connect, "cached_statements": _STATEMENTS}
         if sqlite_file(parsed) is not None:
             options |= _SQLITE_POOL
     try:

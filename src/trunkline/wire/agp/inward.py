@@ -4,6 +4,7 @@
 a restart `recall` fills it again from the log.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
@@ -80,38 +81,35 @@ class CallBounds(NamedTuple):
         )
 
 
+@dataclass(slots=True, init=False)
 class Inward:
-    """One turn on a device."""
+    """One turn on a device. A value."""
 
-    __slots__ = (
-        "_calls",
-        "_calls_max",
-        "call_bounds",
-        "has_news",
-        "heard",
-        "is_whole",
-        "streamed",
-        "turn_field",
-        "turn_id",
-    )
+    turn_id: str
+    turn_field: str
+    """The same, as a piece of a log line."""
+    call_bounds: CallBounds
+    streamed: events.BoundedText
+    heard: bool
+    """Whether the device has said anything of this turn."""
+    has_news: bool
+    """The same, since somebody last looked and took it back."""
+    is_whole: bool
+    """False: what was streamed before a restart is not all known here."""
+    _calls: dict[str, tuple[str, bool]]
+    """Each tool call's name, and whether it is over."""
+    _calls_max: int
 
     def __init__(
         self, turn_id: str, *, chars_max: int, calls_max: int, call_bounds: CallBounds
     ) -> None:
         self.turn_id = turn_id
         self.turn_field = f',"turn_id":{_encode(turn_id).decode()}'
-        """The same, as a piece of a log line."""
-        self.heard = False
-        """Whether the device has said anything of this turn."""
-        self.has_news = False
-        """The same, since somebody last looked and took it back."""
-        self.is_whole = True
-        """False: what was streamed before a restart is not all known here."""
         self.call_bounds = call_bounds
         self.streamed = events.BoundedText(chars_max)
-        self._calls: dict[str, tuple[str, bool]] = {}
-        """Each tool call's name, and whether it is over."""
-        self._calls_max = calls_max
+        self.heard = self.has_news = False
+        self.is_whole = True
+        self._calls, self._calls_max = {}, calls_max
 
     def recall(self, event: Logged) -> None:
         """An event of this turn that is in the log."""

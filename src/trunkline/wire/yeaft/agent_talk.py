@@ -37,7 +37,7 @@ class AgentTalk(Telling):
     def recall(self, say: Say, *, is_cancelling: bool, is_late: bool) -> Inward:
         """What the agent was at when we went down, if it ever got it: what it says next is of
         that turn. `is_late`: or of one that was ended here."""
-        self._current[say.session_id] = say
+        self.state.current[say.session_id] = say
         inward = self.conversation(say.session_id).inward
         inward.begin(say.turn_id, say.message)
         inward.is_cancelling = is_cancelling
@@ -49,32 +49,32 @@ class AgentTalk(Telling):
 
     def line_up(self, work_dir: str) -> None:
         """`work_dir`: where the agent says that it works."""
-        self._work_dir = work_dir
-        self._is_up, self._is_synced, self.has_listed = True, False, False
-        self._busy, self._begun, self._missing = set(), [], set()
-        self._resume_s = None
+        self.state.work_dir = work_dir
+        self.state.is_up, self.state.is_synced, self.state.has_listed = True, False, False
+        self.state.busy, self.state.begun, self.state.missing = set(), [], set()
+        self.state.resume_s = None
 
     def line_down(self) -> None:
-        self._is_up, self._resume_s = False, None
-        self._timed.clear()
-        for session_id, say in list(self._current.items()):
+        self.state.is_up, self.state.resume_s = False, None
+        self.state.timed.clear()
+        for session_id, say in list(self.state.current.items()):
             if not self._is_sent(say):
-                del self._current[session_id]
-        for conversation in self._conversations.values():
+                del self.state.current[session_id]
+        for conversation in self.state.conversations.values():
             conversation.line_down()
 
     def synced(self, now_s: float) -> None:
         """The agent has sent what it had kept: what it knows nothing of goes out again."""
-        if self._is_synced or not self._is_up:
+        if self.state.is_synced or not self.state.is_up:
             return
-        self._now_s, self._is_synced = now_s, True
-        self._returned = [say for say in self._current.values() if self._is_sent(say)]
-        for say in self._current.values():
+        self.state.now_s, self.state.is_synced = now_s, True
+        self.state.returned = [say for say in self.state.current.values() if self._is_sent(say)]
+        for say in self.state.current.values():
             self.conversation(say.session_id).inward.came_back()
-        if self.has_listed or all(self._has(say) for say in self._returned):
+        if self.state.has_listed or all(self._has(say) for say in self.state.returned):
             self._resume()
         else:  # some agents list what they are at only now
-            self._resume_s = self._wake(self._bounds.resume_wait_s)
+            self.state.resume_s = self._wake(self._bounds.resume_wait_s)
         for session_id in self._turns.open_sessions():  # made while it was away
             conversation = self.conversation(session_id)
             if conversation.phase is Phase.NEW:
@@ -82,29 +82,30 @@ class AgentTalk(Telling):
 
     def _has(self, say: Say) -> bool:
         """Whether the agent has shown that it was told of it."""
-        inward, is_busy = self.conversation(say.session_id).inward, say.session_id in self._busy
+        inward = self.conversation(say.session_id).inward
+        is_busy = say.session_id in self.state.busy
         return self._is_sent(say) and (is_busy or inward.has_spoken or inward.is_cancelling)
 
     def _resume(self) -> None:
         """What it does not have, it is told again."""
-        self._resume_s = None
-        self._begun = [say for say in self._returned if self._has(say)]
-        begun = [say.turn_id for say in self._begun]
-        self._missing = {say.turn_id for say in self._returned}.difference(begun)
-        if self.has_listed:
+        self.state.resume_s = None
+        self.state.begun = [say for say in self.state.returned if self._has(say)]
+        begun = [say.turn_id for say in self.state.begun]
+        self.state.missing = {say.turn_id for say in self.state.returned}.difference(begun)
+        if self.state.has_listed:
             self._end_lost()
         self.out.append(actions.Resumed(begun))
 
     def listed(self, conversations: Mapping[str, bool]) -> None:
         """What runs there, and which of it is busy. Sent often."""
-        self._busy = {one for one, is_busy in conversations.items() if is_busy}
+        self.state.busy = {one for one, is_busy in conversations.items() if is_busy}
         for session_id in conversations:
             if self._turns.open_turns(session_id) is not None:
                 self.conversation(session_id).is_there()
-        is_first, self.has_listed = not self.has_listed, True
-        if self._resume_s is not None:
+        is_first, self.state.has_listed = not self.state.has_listed, True
+        if self.state.resume_s is not None:
             self._resume()
-        elif is_first and self._is_synced:
+        elif is_first and self.state.is_synced:
             self._end_lost()
 
     def _end_lost(self) -> None:
@@ -112,11 +113,11 @@ class AgentTalk(Telling):
         it speaks of on this line, whether its list says so or not. (Deployed agents may say what
         they are at only after they have said that they are done with what they had to say first.)
         """
-        begun, self._begun = self._begun, []
+        begun, self.state.begun = self.state.begun, []
         for say in begun:
             inward = self.conversation(say.session_id).inward
             is_silent = inward.turn_id == say.turn_id and inward.is_silent
-            if not is_silent or say.session_id in self._busy:
+            if not is_silent or say.session_id in self.state.busy:
                 continue
             if inward.is_cancelling:
                 self._finish(say, "execution_complete", cancelled=True)
@@ -131,7 +132,7 @@ class AgentTalk(Telling):
     ) -> list[str]:
         """The message as lines of the log. What it means for the talk is left in `out`, to be done
         when the lines are there."""
-        self._now_s = now_s
+        self.state.now_s = now_s
         conversation = self.conversation(session_id)
         turn, turn_id = conversation.provider_turn, conversation.inward.turn_id
         told = translated(turn, envelope, text, turn_id, ts)
@@ -148,9 +149,9 @@ class AgentTalk(Telling):
             self._note_question(session_id, text, ts)
         lines = to_events(inward, envelope, text, ts)
         if inward.has_held and not lines:
-            self._busy.discard(session_id)  # what it listed before this end is out of date
+            self.state.busy.discard(session_id)  # what it listed before this end is out of date
         if ready is not None:
-            conversation.note_ready(ready)
+            conversation.note_ready(ready, self._bounds)
             self._remember(conversation)
             self._ready(conversation)
         elif name == "error" and conversation.phase is Phase.STARTING:
@@ -175,13 +176,13 @@ class AgentTalk(Telling):
         message = codec.read(text, Question)
         if not 0 < len(message.request_id) <= self._bounds.name_chars_max:
             raise Malformed(f"requestId must have 1 to {self._bounds.name_chars_max} characters")
-        self.questions.note(session_id, message.request_id, asked(message).questions, ts)
+        self.state.questions.note(session_id, message.request_id, asked(message).questions, ts)
 
     # Inputs: what it is to be told
 
     def deliver(self, command: Command, now_s: float) -> None:
         """Of new parameters (`Configure`) the wire has no word: the next start has them."""
-        self._now_s = now_s
+        self.state.now_s = now_s
         match command:
             case Start():
                 conversation = self.conversation(command.session_id)
@@ -199,34 +200,34 @@ class AgentTalk(Telling):
                 self._stop(command.session_id)
 
     def _say(self, say: Say) -> None:
-        if say.turn_id in self._missing and self._has(say):
+        if say.turn_id in self.state.missing and self._has(say):
             return  # it has shown so since
         conversation = self.conversation(say.session_id)
-        before = self._current.get(say.session_id)
+        before = self.state.current.get(say.session_id)
         if before is not None and before.turn_id != say.turn_id:
             self._deny_all(say.session_id)  # it was ended here
-        self._current[say.session_id] = say
+        self.state.current[say.session_id] = say
         conversation.inward.end()  # if it was said before, it was lost with its line
         self._hold(conversation, say)
         self._go_on(conversation)
 
     def _cancel(self, session_id: str) -> None:
         """The wire has no answer to it. A turn that does not end in time is ended here."""
-        say = self._current.get(session_id)
+        say = self.state.current.get(session_id)
         if say is None:
             return
         if not self._is_sent(say):
-            del self._current[session_id]
+            del self.state.current[session_id]
             self._finish(say, "execution_complete", cancelled=True)
             return
         self.conversation(session_id).inward.is_cancelling = True
         self._send(encode(CancelExecution(conversation_id=session_id)))
-        known = self._grace.get(session_id)
+        known = self.state.grace.get(session_id)
         if known is None or known[0].turn_id != say.turn_id:
-            self._grace[session_id] = say, self._wake(self._bounds.cancel_grace_s)
+            self.state.grace[session_id] = say, self._wake(self._bounds.cancel_grace_s)
 
     def _answer(self, command: Answer) -> None:
-        names = self.questions.answered(command.session_id, command.request_id)
+        names = self.state.questions.answered(command.session_id, command.request_id)
         message = answer_message(
             command.session_id, command.request_id, command.confirmed, command.answer, names
         )
@@ -234,9 +235,9 @@ class AgentTalk(Telling):
 
     def _deny_all(self, session_id: str) -> None:
         """Their turn was ended here, and the agent, which never gives up, may wait for them."""
-        for request_id in self.questions.open_of(session_id):
+        for request_id in self.state.questions.open_of(session_id):
             self._answer(Answer(session_id, request_id, confirmed=False))
-        self.questions.forget(session_id)
+        self.state.questions.forget(session_id)
 
     def _forward(self, command: Forward) -> None:
         if command.protocol != PROTOCOL:
@@ -257,17 +258,17 @@ class AgentTalk(Telling):
     def _stop(self, session_id: str) -> None:
         self.drop(session_id)
         self._send(encode(DeleteConversation(conversation_id=session_id)))
-        self._stopping[session_id] = self._wake(self._bounds.cancel_grace_s)
+        self.state.stopping[session_id] = self._wake(self._bounds.cancel_grace_s)
 
     def _stopped(self, session_id: str) -> None:
         """The agent has deleted it, or had the time to: its last words are in the log."""
-        self._stopping.pop(session_id, None)
+        self.state.stopping.pop(session_id, None)
         self.out.append(actions.Stopped(session_id))
 
     def fetched(self, session_id: str, number: int, start: Start | None, now_s: float) -> None:
         """None: there is nothing to start any more."""
-        self._now_s = now_s
-        conversation = self._conversations.get(session_id)
+        self.state.now_s = now_s
+        conversation = self.state.conversations.get(session_id)
         if conversation is None or conversation.fetch != number:
             return
         conversation.fetch = 0
@@ -281,31 +282,31 @@ class AgentTalk(Telling):
 
     def due_s(self) -> float | None:
         """When there is something to do next, if nothing happens until then."""
-        due = [at_s for say, at_s in self._grace.values() if not self._has_ended(say)]
-        due += self._stopping.values()
-        deadlines = [self.conversation(one).deadline_s for one in self._timed]
-        due += [at_s for at_s in (self._resume_s, *deadlines) if at_s is not None]
+        due = [at_s for say, at_s in self.state.grace.values() if not self._has_ended(say)]
+        due += self.state.stopping.values()
+        deadlines = [self.conversation(one).deadline_s for one in self.state.timed]
+        due += [at_s for at_s in (self.state.resume_s, *deadlines) if at_s is not None]
         return min(due, default=None)
 
     def tick(self, now_s: float, ts: int, *, is_stalled: bool = False) -> None:
         """Once a second, and when `Wake` says so. `is_stalled`: it is we who do not listen."""
-        self._now_s = now_s
-        if self._resume_s is not None and now_s >= self._resume_s:
+        self.state.now_s = now_s
+        if self.state.resume_s is not None and now_s >= self.state.resume_s:
             self._resume()
-        for session_id, (say, at_s) in list(self._grace.items()):
+        for session_id, (say, at_s) in list(self.state.grace.items()):
             if now_s >= at_s:
-                del self._grace[session_id]
+                del self.state.grace[session_id]
                 self._cancel_overdue(say)
-        for session_id, at_s in list(self._stopping.items()):
+        for session_id, at_s in list(self.state.stopping.items()):
             if now_s >= at_s:
                 self._stopped(session_id)
-        for session_id in list(self._timed):
+        for session_id in list(self.state.timed):
             self._overdue(self.conversation(session_id))
-        for session_id in list(self._conversations):
+        for session_id in list(self.state.conversations):
             if self._turns.open_turns(session_id) is None:
                 self.drop(session_id)  # it was closed or moved away
-        if self._is_up:
-            for say in list(self._current.values()):
+        if self.state.is_up:
+            for say in list(self.state.current.values()):
                 if self._has_ended(say):
                     self._deny_all(say.session_id)
                     self._turn_ended(say.session_id, say.turn_id)
@@ -320,16 +321,16 @@ class AgentTalk(Telling):
         """Whether the agent has said nothing of the turn for too long since its line came back. It
         need not while it waits for a person."""
         conversation = self.conversation(say.session_id)
-        is_due = self._is_synced and conversation.inward.is_silent and self._is_sent(say)
-        if not is_due or self.questions.open_of(say.session_id):
+        is_due = self.state.is_synced and conversation.inward.is_silent and self._is_sent(say)
+        if not is_due or self.state.questions.open_of(say.session_id):
             conversation.silent_s = None
             return False
         if conversation.silent_s is None:
-            conversation.silent_s = self._now_s
-        return self._now_s - conversation.silent_s >= self._patience_s(say)
+            conversation.silent_s = self.state.now_s
+        return self.state.now_s - conversation.silent_s >= self._patience_s(say)
 
     def _patience_s(self, say: Say) -> float:
-        is_busy = say.session_id in self._busy
+        is_busy = say.session_id in self.state.busy
         return self._bounds.busy_silence_s if is_busy else self._bounds.silence_s
 
     def _give_up(self, say: Say) -> None:
@@ -348,8 +349,8 @@ class AgentTalk(Telling):
 
     def _overdue(self, conversation: Conversation) -> None:
         if conversation.deadline_s is None:
-            self._timed.discard(conversation.session_id)
-        elif self._now_s >= conversation.deadline_s:
+            self.state.timed.pop(conversation.session_id, None)
+        elif self.state.now_s >= conversation.deadline_s:
             if conversation.phase is Phase.RESUMING:
                 self._ready(conversation)
             else:
@@ -358,16 +359,16 @@ class AgentTalk(Telling):
 
     def _settle(self, say: Say, ts: int) -> None:
         """A turn that may have its end, if the agent says nothing more."""
-        conversation, now_s = self.conversation(say.session_id), self._now_s
+        conversation, now_s = self.conversation(say.session_id), self.state.now_s
         pending = conversation.inward.doubtful_end
         if pending is None:
             conversation.doubt = None
         elif (
             self._is_at_work(say, pending)
             or conversation.doubt is None
-            or conversation.doubt[0] is not pending
+            or conversation.doubt[0] != conversation.inward.doubts
         ):
-            conversation.doubt = pending, now_s
+            conversation.doubt = conversation.inward.doubts, now_s
         elif now_s - conversation.doubt[1] >= self._bounds.quiet_s:
             lines = settle(conversation.inward, ts)
             self.out += [actions.Write(say.session_id, line) for line in lines]
@@ -377,6 +378,6 @@ class AgentTalk(Telling):
     def _is_at_work(self, say: Say, pending: DoubtfulEnd) -> bool:
         """Whether the agent's silence says nothing of this end."""
         if not pending.outweighs_list:
-            return say.session_id in self._busy
-        is_waiting = bool(self.questions.open_of(say.session_id))
+            return say.session_id in self.state.busy
+        is_waiting = bool(self.state.questions.open_of(say.session_id))
         return is_waiting or self.conversation(say.session_id).inward.has_running_tools

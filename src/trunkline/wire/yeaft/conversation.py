@@ -10,7 +10,7 @@ import msgspec
 
 from trunkline.wire.commands import Forward, Say
 from trunkline.wire.yeaft.agent import Talk
-from trunkline.wire.yeaft.inward_state import DoubtfulEnd, Inward
+from trunkline.wire.yeaft.inward_state import Inward
 from trunkline.wire.yeaft.messages import Ready
 from trunkline.wire.yeaft.provider_turn import ProviderTurn
 
@@ -51,38 +51,29 @@ class Phase(Enum):
     READY = auto()
 
 
-class Conversation:
-    """One session on one agent."""
+class Conversation(msgspec.Struct):
+    """One session on one agent. A value."""
 
-    def __init__(self, machine_id: str, session_id: str, bounds: Bounds) -> None:
-        self.session_id = session_id
-        self.phase = Phase.NEW
-        self.inward = Inward(
-            session_id,
-            machine_id,
-            text_chars_max=bounds.answer_chars_max,
-            tools_max=bounds.tools_max,
-            persons_max=bounds.persons_max,
-            question_timeout_s=bounds.question_timeout_s,
-        )
-        self.provider_turn = ProviderTurn(session_id)
-        """Of an agent that sends its provider's own events."""
-        self.work_dir = ""
-        self.provider = ""
-        self.held: list[Say | Forward] = []
-        """What came while the agent is asked to create it or to take it up, in its order."""
-        self.doubt: tuple[DoubtfulEnd, float] | None = None
-        """What may be the turn's end, and since when the agent has said nothing more."""
-        self.silent_s: float | None = None
-        """Since when the agent, which came back, should have said something of its turn."""
-        self.fetch = 0
-        """The number of the `Fetch` whose `Start` it waits for; 0: of none."""
-        self.deadline_s: float | None = None
-        """Until when the agent may take to create it, or to take it up."""
-        self.saved: dict[str, Any] = {}
-        """What its record holds of it."""
-        self._machine_id = machine_id
-        self._bounds = bounds
+    machine_id: str
+    session_id: str
+    inward: Inward
+    provider_turn: ProviderTurn
+    """Of an agent that sends its provider's own events."""
+    phase: Phase = Phase.NEW
+    work_dir: str = ""
+    provider: str = ""
+    held: list[Say | Forward] = []
+    """What came while the agent is asked to create it or to take it up, in its order."""
+    doubt: tuple[int, float] | None = None
+    """The number of what may be the turn's end, and since when the agent has said nothing more."""
+    silent_s: float | None = None
+    """Since when the agent, which came back, should have said something of its turn."""
+    fetch: int = 0
+    """The number of the `Fetch` whose `Start` it waits for; 0: of none."""
+    deadline_s: float | None = None
+    """Until when the agent may take to create it, or to take it up."""
+    saved: dict[str, Any] = {}
+    """What its record holds of it."""
 
     @property
     def talk(self) -> Talk:
@@ -98,7 +89,7 @@ class Conversation:
     def remote(self) -> dict[str, Any]:
         """What is to be kept of it over restarts."""
         return {
-            "machine_id": self._machine_id,
+            "machine_id": self.machine_id,
             "session_id": self.inward.remote_id,
             "dialect": self.inward.dialect,
             "work_dir": self.work_dir,
@@ -108,7 +99,7 @@ class Conversation:
 
     def recall(self, remote: Any) -> None:
         """Its record. What another agent called it means nothing to this one."""
-        if not isinstance(remote, dict) or remote.get("machine_id") != self._machine_id:
+        if not isinstance(remote, dict) or remote.get("machine_id") != self.machine_id:
             return
         self.saved = remote
         self.phase = Phase.RESTING
@@ -125,12 +116,12 @@ class Conversation:
         own = self.inward.remote_id, self.inward.spent_usd
         return own == (self.saved.get("session_id", ""), self.saved.get("spent_usd", 0.0))
 
-    def note_ready(self, message: Ready) -> None:
+    def note_ready(self, message: Ready, bounds: Bounds) -> None:
         """What the agent says of a conversation that it has created or taken up."""
         if isinstance(message.work_dir, str):
-            self.work_dir = message.work_dir[: self._bounds.path_chars_max]
+            self.work_dir = message.work_dir[: bounds.path_chars_max]
         if isinstance(message.provider, str):
-            self.provider = message.provider[: self._bounds.name_chars_max]
+            self.provider = message.provider[: bounds.name_chars_max]
 
     def is_there(self) -> None:
         """The agent says that it has it: then it need not be taken up again, which would end
@@ -154,3 +145,15 @@ class Conversation:
             self.enter(Phase.NEW)
         else:
             self.enter(Phase.RESTING)
+
+
+def new_conversation(machine_id: str, session_id: str, bounds: Bounds) -> Conversation:
+    inward = Inward(
+        session_id,
+        machine_id,
+        text_chars_max=bounds.answer_chars_max,
+        tools_max=bounds.tools_max,
+        persons_max=bounds.persons_max,
+        question_timeout_s=bounds.question_timeout_s,
+    )
+    return Conversation(machine_id, session_id, inward, ProviderTurn(session_id))

@@ -4,6 +4,7 @@ The agent's edge keeps one for each conversation; after a restart it is filled a
 and log.
 """
 
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final
 
@@ -64,59 +65,57 @@ class DoubtfulEnd(msgspec.Struct, frozen=True):
     """Whether the agent's own list may still call the conversation busy."""
 
 
+@dataclass(slots=True)
 class Inward:
-    """One conversation of an agent."""
+    """One conversation of an agent. A value."""
 
-    def __init__(
-        self,
-        conversation_id: str,
-        machine_id: str,
-        *,
-        text_chars_max: int,
-        tools_max: int,
-        persons_max: int,
-        question_timeout_s: float,
-    ) -> None:
-        self.conversation_id = conversation_id
-        self.machine_id = machine_id
-        self.dialect = ""
-        """Empty until the agent's first answer tells it."""
-        self.remote_id = ""
-        """The agent's own name of the session."""
-        self.spent_usd = 0.0
-        """What the agent's own session has cost so far, as it last said."""
-        self.turn_id: str | None = None
-        """The active turn: an agent's messages name none."""
-        self.turn_field = ""
-        """The same, as a piece of a log line."""
-        self.is_cancelling = False
-        self.result: Output | None = None
-        """What a deployed agent said of the turn's end, before the end."""
-        self.problem = ""
-        """The last `error` that it said in this turn."""
-        self.persons: dict[str, BoundedText] = {}
-        """What each virtual person that is still speaking has said in this turn, by id."""
-        self.done: dict[str, str] = {}
-        """What each person that is done has said in this turn, by name."""
-        self.prompt = ""
-        """What the turn was opened with: deployed agents repeat it first."""
-        self.has_spoken = False
-        """Whether the agent has shown that it works on this turn."""
-        self.is_silent = False
-        """Whether it has said nothing of the turn yet since its line came back."""
-        self.doubt = Doubt.NOTHING
-        self.doubtful_end: DoubtfulEnd | None = None
-        self.is_watched = False
-        """Whether the next message may change which turn the agent works on."""
-        self.question_timeout_s = question_timeout_s
-        self.plain_head = plain_head(conversation_id)
-        self._text_chars_max = text_chars_max
-        self._tools_max = tools_max
-        self._persons_max = persons_max
-        self.answer = BoundedText(text_chars_max)
-        self._tools: dict[str, str] = {}
-        self._running: set[str] = set()
-        """The calls among them that have no result yet."""
+    conversation_id: str
+    machine_id: str
+    text_chars_max: int = field(kw_only=True)
+    tools_max: int = field(kw_only=True)
+    persons_max: int = field(kw_only=True)
+    question_timeout_s: float = field(kw_only=True)
+    plain_head: str = ""
+    dialect: str = ""
+    """Empty until the agent's first answer tells it."""
+    remote_id: str = ""
+    """The agent's own name of the session."""
+    spent_usd: float = 0.0
+    """What the agent's own session has cost so far, as it last said."""
+    turn_id: str | None = None
+    """The active turn: an agent's messages name none."""
+    turn_field: str = ""
+    """The same, as a piece of a log line."""
+    is_cancelling: bool = False
+    result: Output | None = None
+    """What a deployed agent said of the turn's end, before the end."""
+    problem: str = ""
+    """The last `error` that it said in this turn."""
+    persons: dict[str, BoundedText] = field(default_factory=dict)
+    """What each virtual person that is still speaking has said in this turn, by id."""
+    done: dict[str, str] = field(default_factory=dict)
+    """What each person that is done has said in this turn, by name."""
+    prompt: str = ""
+    """What the turn was opened with: deployed agents repeat it first."""
+    answer: BoundedText = field(default_factory=lambda: BoundedText(0))
+    has_spoken: bool = False
+    """Whether the agent has shown that it works on this turn."""
+    is_silent: bool = False
+    """Whether it has said nothing of the turn yet since its line came back."""
+    doubt: Doubt = Doubt.NOTHING
+    doubtful_end: DoubtfulEnd | None = None
+    doubts: int = 0
+    """Counts those ends: the next may read like the one before."""
+    is_watched: bool = False
+    """Whether the next message may change which turn the agent works on."""
+    _tools: dict[str, str] = field(default_factory=dict)
+    _running: set[str] = field(default_factory=set)
+    """The calls among them that have no result yet."""
+
+    def __post_init__(self) -> None:
+        self.plain_head = plain_head(self.conversation_id)
+        if not self.answer.chars_max:
+            self.answer = BoundedText(self.text_chars_max)
 
     def begin(self, turn_id: str, prompt: str = "") -> None:
         """From here on, what the agent says is of this turn."""
@@ -124,7 +123,7 @@ class Inward:
         self.turn_id = turn_id
         self.turn_field = f',"turn_id":{_encode(turn_id).decode()}'
         self.prompt = prompt
-        self.answer = BoundedText(self._text_chars_max)
+        self.answer = BoundedText(self.text_chars_max)
         self._tools = {}
         self._running = set()
         self._watch()
@@ -149,7 +148,7 @@ class Inward:
         if self.doubt is Doubt.WORDS and not is_sure:
             return
         if self.doubt is Doubt.WORDS or self.has_held:
-            self.answer = BoundedText(self._text_chars_max)  # it was the earlier turn's
+            self.answer = BoundedText(self.text_chars_max)  # it was the earlier turn's
         if not self.has_spoken:
             self.result = None
         self.has_spoken = self.turn_id is not None
@@ -182,6 +181,7 @@ class Inward:
     def wait(self, end: DoubtfulEnd | None) -> None:
         """This becomes the turn's end if the agent says nothing more for a while."""
         self.doubtful_end = end
+        self.doubts += 1
         self._watch()
 
     def program_done(self) -> None:
@@ -221,13 +221,13 @@ class Inward:
             return self.answer
         answer = self.persons.get(person.id)
         if answer is None:
-            answer = BoundedText(self._text_chars_max)
-            if len(self.persons) < self._persons_max:
+            answer = BoundedText(self.text_chars_max)
+            if len(self.persons) < self.persons_max:
                 self.persons[person.id] = answer
         return answer
 
     def note_done(self, person: Person, said: str) -> None:
-        if said and len(self.done) < self._persons_max:
+        if said and len(self.done) < self.persons_max:
             so_far = self.done.get(person.name)
             self.done[person.name] = said if so_far is None else f"{so_far}\n\n{said}"
 
@@ -238,14 +238,14 @@ class Inward:
         if not named:
             return self.answer.text
         told = [self.answer.text, *(f"{name}: {said}" for name, said in named.items())]
-        return "\n\n".join(one for one in told if one)[: self._text_chars_max]
+        return "\n\n".join(one for one in told if one)[: self.text_chars_max]
 
     def is_echo(self, text: str) -> bool:
         """Whether the agent repeats what the turn was opened with."""
         return bool(text) and text == self.prompt
 
     def note_tool(self, call_id: str, name: str) -> None:
-        events.keep(self._tools, call_id, name, self._tools_max)
+        events.keep(self._tools, call_id, name, self.tools_max)
         self._running.add(call_id)
         self._running &= self._tools.keys()
 

@@ -2,6 +2,7 @@
 when it began, which tools it called. `engine` and `acp` keep it; pure and bounded.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from trunkline.wire.events import keep
@@ -35,18 +36,18 @@ _ENDS: Final = {
 _CANCELLED = ("cancelled", "canceled", "aborted")
 
 
+@dataclass(slots=True)
 class ProviderTurn:
-    """Of one conversation, one turn after the other."""
+    """Of one conversation, one turn after the other. A value."""
 
-    def __init__(self, session_id: str) -> None:
-        self.session_id = session_id
-        """What its `result` calls the session, where its provider does not say."""
-        self.calls: dict[str, str] = {}
-        """Tools that were called: id to name."""
-        self._turn_id: str | None = None
-        self._began_ms: int | None = None
-        self._usage: dict[str, int] = {}
-        self._cost_usd: float | None = None
+    session_id: str
+    """What its `result` calls the session, where its provider does not say."""
+    calls: dict[str, str] = field(default_factory=dict)
+    """Tools that were called: id to name."""
+    _turn_id: str | None = None
+    _began_ms: int | None = None
+    _usage: dict[str, int] = field(default_factory=dict)
+    _cost_usd: float | None = None
 
     def at(self, turn_id: str | None, now_ms: int) -> None:
         """What comes now is of that turn."""

@@ -26,6 +26,8 @@ _NAME_CHARS_MAX = 200
 class Waiting(msgspec.Struct):
     """A question that waits for a person."""
 
+    session_id: str
+    request_id: str
     deadline_ms: int
     names: list[str]
     """Under which the agent wants its answers; empty where it wants one."""
@@ -33,28 +35,28 @@ class Waiting(msgspec.Struct):
     """An answer went out. It may go out again, or be asked for again."""
 
 
-class Pending:
+class Pending(msgspec.Struct):
     """The questions of one agent that wait for a person: no after a while, because no agent gives
-    up. Too many of them: no to the oldest."""
+    up. Too many of them: no to the oldest. A value."""
 
-    def __init__(self, count_max: int, timeout_ms: int) -> None:
-        self._count_max = count_max
-        self._timeout_ms = timeout_ms
-        self._waiting: dict[tuple[str, str], Waiting] = {}
+    count_max: int
+    timeout_ms: int
+    waiting: dict[str, Waiting] = {}
 
     def note(self, session_id: str, request_id: str, names: list[str], now_ms: int) -> None:
         """A question was asked. Asked again, it keeps its time."""
-        key = session_id, request_id
-        if key in self._waiting:
-            self._waiting[key].is_answered = False
+        known = self.waiting.get(_key(session_id, request_id))
+        if known is not None:
+            known.is_answered = False
             return
-        self._waiting[key] = Waiting(now_ms + self._timeout_ms, names)
-        if len(self._waiting) > self._count_max:
-            next(iter(self._waiting.values())).deadline_ms = now_ms
+        asked = Waiting(session_id, request_id, now_ms + self.timeout_ms, names)
+        self.waiting[_key(session_id, request_id)] = asked
+        if len(self.waiting) > self.count_max:
+            next(iter(self.waiting.values())).deadline_ms = now_ms
 
     def answered(self, session_id: str, request_id: str) -> list[str]:
         """The names under which the agent wants the answer that goes out now."""
-        found = self._waiting.get((session_id, request_id))
+        found = self.waiting.get(_key(session_id, request_id))
         if found is None:
             return []
         found.is_answered = True
@@ -63,23 +65,27 @@ class Pending:
     def open_of(self, session_id: str) -> list[str]:
         """Those of the session to which no answer went out."""
         return [
-            request_id
-            for (one, request_id), waiting in self._waiting.items()
-            if one == session_id and not waiting.is_answered
+            one.request_id
+            for one in self.waiting.values()
+            if one.session_id == session_id and not one.is_answered
         ]
 
     def overdue(self, now_ms: int) -> list[tuple[str, str]]:
         """Whose time is over. Their denial takes them out; where that fails, it is due again."""
-        found = [key for key, one in self._waiting.items() if one.deadline_ms <= now_ms]
-        for key in found:
-            self._waiting[key].deadline_ms = now_ms + self._timeout_ms
-        return found
+        found = [one for one in self.waiting.values() if one.deadline_ms <= now_ms]
+        for one in found:
+            one.deadline_ms = now_ms + self.timeout_ms
+        return [(one.session_id, one.request_id) for one in found]
 
     def forget(self, session_id: str, request_id: str | None = None) -> None:
         """One of the session's, or all of them."""
-        for key in [one for one in self._waiting if one[0] == session_id]:
-            if request_id in (None, key[1]):
-                del self._waiting[key]
+        for key, one in list(self.waiting.items()):
+            if one.session_id == session_id and request_id in (None, one.request_id):
+                del self.waiting[key]
+
+
+def _key(session_id: str, request_id: str) -> str:
+    return f"{session_id} {request_id}"  # no session's id has a space in it
 
 
 class Asked(msgspec.Struct, frozen=True):

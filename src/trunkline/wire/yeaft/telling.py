@@ -4,84 +4,54 @@ One turn at a time; nothing but `create_conversation` before the agent has answe
 was there before this line is taken up by `resume_conversation` first. `AgentTalk` has the inputs.
 """
 
-import msgspec
-
 from trunkline.wire import actions
 from trunkline.wire.actions import Action, Turns
 from trunkline.wire.commands import Forward, Say, Start
 from trunkline.wire.yeaft import commands as words
-from trunkline.wire.yeaft.conversation import Bounds, Conversation, Phase
+from trunkline.wire.yeaft.agent_state import AgentState
+from trunkline.wire.yeaft.conversation import Bounds, Conversation, Phase, new_conversation
 from trunkline.wire.yeaft.inward_state import Inward
 from trunkline.wire.yeaft.messages import CreateConversation
-from trunkline.wire.yeaft.questions import Pending
-
-
-class Owner(msgspec.Struct, frozen=True):
-    """Whose agent it is, as it is told."""
-
-    user_id: str
-    username: str
 
 
 class Telling:
-    """The talk's state, and what follows from it."""
+    """What follows from the talk's state."""
 
-    def __init__(self, machine_id: str, owner: Owner, turns: Turns, bounds: Bounds) -> None:
+    def __init__(self, state: AgentState, turns: Turns, bounds: Bounds) -> None:
         self.out: list[Action] = []
-        self.questions = Pending(bounds.questions_max, int(bounds.question_timeout_s * 1000))
         self.by_head: dict[str, Inward] = {}
         """The streams of its conversations, by how each one's plain pieces of text begin."""
-        self._machine_id = machine_id
-        self._owner = owner
         self._turns = turns
         self._bounds = bounds
-        self._conversations: dict[str, Conversation] = {}
-        self._current: dict[str, Say] = {}
-        """The message that each conversation is at, or comes to as soon as it can be talked to."""
-        self._grace: dict[str, tuple[Say, float]] = {}
-        """By session: what a person has stopped, and until when the agent may take to end it."""
-        self._stopping: dict[str, float] = {}
-        """Sessions that it was told to delete, and how long it has for that."""
-        self._timed: set[str] = set()
-        """The conversations with a deadline."""
-        self._fetches = 0
-        self._now_s = 0.0
-        self._is_up = False
-        self._is_synced = False
-        self.has_listed = False
-        """Whether the agent has said on this line which conversations it has."""
-        self._work_dir = ""
-        self._busy: set[str] = set()
-        """Conversations that the agent says it is busy with."""
-        self._returned: list[Say] = []
-        """Turns that it was told of on an earlier line, when it was synced."""
-        self._resume_s: float | None = None
-        """Until when it is waited for its list, if that may say whether it has them."""
-        self._missing: set[str] = set()
-        """Those of them that it seemed not to have: the core tells them again."""
-        self._begun: list[Say] = []
-        """Turns that it had begun on an earlier line, until it says what it is at."""
+        self.load(state)
+
+    def load(self, state: AgentState) -> None:
+        """Goes on from there."""
+        self.state = state
+        self.by_head.clear()
+        for one in state.conversations.values():
+            self.by_head[one.inward.plain_head] = one.inward
 
     def conversation(self, session_id: str) -> Conversation:
         """Of a session that is this machine's."""
-        found = self._conversations.get(session_id)
+        found = self.state.conversations.get(session_id)
         if found is None:
-            found = Conversation(self._machine_id, session_id, self._bounds)
-            self._conversations[session_id] = found
+            found = new_conversation(self.state.machine_id, session_id, self._bounds)
+            self.state.conversations[session_id] = found
             self.by_head[found.inward.plain_head] = found.inward
         return found
 
     def stream(self, session_id: str) -> Inward | None:
         """What is remembered of it while the agent streams, if the two have talked of it."""
-        found = self._conversations.get(session_id)
+        found = self.state.conversations.get(session_id)
         return found.inward if found is not None else None
 
     def drop(self, session_id: str) -> None:
         """The session is this machine's no more."""
-        self._current.pop(session_id, None)
-        self._timed.discard(session_id)
-        self.questions.forget(session_id)
-        conversation = self._conversations.pop(session_id, None)
+        self.state.current.pop(session_id, None)
+        self.state.timed.pop(session_id, None)
+        self.state.questions.forget(session_id)
+        conversation = self.state.conversations.pop(session_id, None)
         if conversation is not None:
             del self.by_head[conversation.inward.plain_head]
 
@@ -101,14 +71,14 @@ class Telling:
         return False
 
     def _held_chars(self) -> int:
-        held = (one for known in self._conversations.values() for one in known.held)
+        held = (one for known in self.state.conversations.values() for one in known.held)
         return sum(len(one.text) for one in held if isinstance(one, Forward))
 
     # From one step of a conversation to the next
 
     def _go_on(self, conversation: Conversation) -> None:
         """Does the next thing for a conversation that has something to say."""
-        if not self._is_up:
+        if not self.state.is_up:
             return
         say = self._next(conversation.session_id)
         match conversation.phase:
@@ -144,25 +114,25 @@ class Telling:
 
     def _next(self, session_id: str) -> Say | None:
         """What the session is at, or comes to now: a turn that was ended here is left out."""
-        say = self._current.get(session_id)
+        say = self.state.current.get(session_id)
         if say is not None and self._has_ended(say):
-            del self._current[session_id]
+            del self.state.current[session_id]
             return None
         return say
 
     def _fetch(self, conversation: Conversation, phase: Phase) -> None:
         """Its opening is made of the session's `Start`, which the records have."""
         conversation.enter(phase)
-        self._fetches += 1
-        conversation.fetch = self._fetches
-        self.out.append(actions.Fetch(conversation.session_id, self._fetches))
+        self.state.fetches += 1
+        conversation.fetch = self.state.fetches
+        self.out.append(actions.Fetch(conversation.session_id, self.state.fetches))
 
     def _created(self, start: Start, conversation: Conversation) -> CreateConversation:
         return words.create(
             start,
-            user_id=self._owner.user_id,
-            username=self._owner.username,
-            work_dir=conversation.work_dir or self._work_dir,
+            user_id=self.state.owner.user_id,
+            username=self.state.owner.username,
+            work_dir=conversation.work_dir or self.state.work_dir,
         )
 
     def _create(self, conversation: Conversation, start: Start) -> None:
@@ -185,7 +155,7 @@ class Telling:
         if any(isinstance(one, Forward) for one in conversation.held):
             self._not_passed_on(conversation, why)
         conversation.held.clear()
-        self._current.pop(session_id, None)
+        self.state.current.pop(session_id, None)
         self.out.append(actions.NotStarted(session_id, why, code))
 
     def _ready(self, conversation: Conversation) -> None:
@@ -198,10 +168,10 @@ class Telling:
         conversation = self.conversation(session_id)
         if conversation.inward.turn_id == turn_id:
             conversation.inward.end()
-        self.questions.forget(session_id)
-        say = self._current.get(session_id)
+        self.state.questions.forget(session_id)
+        say = self.state.current.get(session_id)
         if say is not None and say.turn_id == turn_id:
-            del self._current[session_id]
+            del self.state.current[session_id]
         if self._next(session_id) is not None:
             self._go_on(conversation)
 
@@ -215,7 +185,7 @@ class Telling:
     # Actions
 
     def _send(self, message: bytes) -> None:
-        if self._is_up:
+        if self.state.is_up:
             self.out.append(actions.Send(message))
 
     def _finish(self, say: Say, kind: str, *, is_late: bool = False, **fields: object) -> None:
@@ -223,9 +193,9 @@ class Telling:
 
     def _wait(self, conversation: Conversation, delay_s: float) -> None:
         conversation.deadline_s = self._wake(delay_s)
-        self._timed.add(conversation.session_id)
+        self.state.timed[conversation.session_id] = None
 
     def _wake(self, delay_s: float) -> float:
-        at_s = self._now_s + delay_s
+        at_s = self.state.now_s + delay_s
         self.out.append(actions.Wake(at_s))
         return at_s

@@ -129,7 +129,7 @@ async def test_removing_a_user_gives_their_machines_up_and_ends_their_tokens(api
     ann = api.people.ann
     machine_id = await api.schedule(ann)
     cut: list[str] = []
-    api.core.auth.on_revoke(cut.append)
+    api.core.signals.revoked.watch(cut.append)
     assert (await api.call(ann, "GET", "/me"))[0] == 200
     assert (await api.call(ann, "DELETE", f"/users/{ann.user_id}"))[0] == 403
     assert (await api.call(api.people.orla, "DELETE", f"/users/{ann.user_id}"))[0] == 204

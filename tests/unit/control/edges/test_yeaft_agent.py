@@ -75,7 +75,7 @@ async def test_a_conversation_that_is_nobodys_is_refused(here: World, kind: str)
 
 async def test_a_status_is_told_to_whoever_watches_machines(here: World) -> None:
     seen: list[object] = []
-    here.core.machines.watch(lambda machine: seen.append(dict(machine.health)))
+    here.core.signals.machines.watch(lambda machine: seen.append(dict(machine.health)))
     here.line.hear({"type": "agent_status", "state": "busy", "load": 0.5})
     here.line.hear({"type": "agent_status", "state": "busy", "load": 0.5})
     base = {"name": "builder", "workDir": "/srv/project"}

@@ -18,6 +18,7 @@ from trunkline.control.log.session_log import Batch, SessionLog
 from trunkline.control.log.sqlite_segments import SqliteSegments
 from trunkline.control.log.store import Head, Segment
 from trunkline.control.tuning import Tuning
+from trunkline.control.watchers import Watchers
 
 
 class Collector:
@@ -102,9 +103,10 @@ async def test_a_session_is_deleted_when_its_own_events_are_committed_whoever_el
 async def test_a_failing_disk_delays_events_and_loses_none() -> None:
     store = GatedStore()
     store.failures = 3
-    log = Log(store, now_ms, Tuning(retry_s=0.0, stall_s=3600.0))
     stalls: list[str | None] = []
-    log.watch_stalls(stalls.append)
+    told: Watchers[str | None] = Watchers()
+    told.watch(stalls.append)
+    log = Log(store, now_ms, Tuning(retry_s=0.0, stall_s=3600.0), stalls=told)
     session = await log.open("s1")
     reader = Collector()
     await log.follow(session, reader, 0)

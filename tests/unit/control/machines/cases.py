@@ -12,7 +12,6 @@ from tests.unit.control.machines.pure import (
     start_of,
 )
 from trunkline.control.machines.traits import Traits
-from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.state import SessionState
 from trunkline.wire.commands import (
     Start,
@@ -23,12 +22,11 @@ STARTING = pytest.mark.parametrize("traits", [VM, NUMBERED])
 
 
 def new_session(pure: Pure, session_id: str = "s", start: Start | None = None) -> None:
-    session = SessionCore(session_id, SessionState("m"), [], pure.time)
-    pure.core.adopt(session, is_new=True, start=start)
+    pure.core.adopt(session_id, SessionState("m"), is_new=True, start=start)
 
 
 def fetched(pure: Pure, session_id: str = "s") -> None:
-    pure.core.fetched(session_id, pure.core.line_number, start_of(session_id))
+    pure.core.fetched(session_id, pure.core.state.line_number, start_of(session_id))
 
 
 def up(traits: Traits) -> Pure:

@@ -6,10 +6,10 @@ from typing import Any
 from trunkline.control.log import events
 from trunkline.control.machines.actions import Action, Append, Fetch, Load, Send, Time
 from trunkline.control.machines.core import MachineCore
+from trunkline.control.machines.state import MachineState
 from trunkline.control.machines.traits import KINDS, Traits
 from trunkline.control.sessions import notes
 from trunkline.control.sessions import state as states
-from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.state import SessionState
 from trunkline.wire.commands import Command, Say, Start
 
@@ -32,31 +32,40 @@ def say_of(turn_id: str, session_id: str = "s", text: str = "hello") -> Say:
     return Say(session_id, turn_id, text, [], {})
 
 
+def core_of(
+    machine_id: str, traits: Traits, time: Time, status: str = "offline", *, away_s: float = AWAY_S
+) -> MachineCore:
+    """A machine that was here a moment ago."""
+    known = MachineState(
+        id=machine_id, own_traits=traits, traits=traits, status=status, last_seen_ms=time.ms
+    )
+    return MachineCore(known, time, away_s=away_s)
+
+
 class Pure:
     """One machine and its sessions."""
 
     def __init__(self, traits: Traits = VM, state: str = "offline") -> None:
         self.time = Time(ms=1_000_000, s=500.0)
         self.traits = traits
-        self.core = MachineCore("m", traits, self.time, away_s=AWAY_S, state=state)
-        self.core.last_seen_ms = self.time.ms
+        self.core = core_of("m", traits, self.time, state)
 
     def adopt(self, session_id: str = "s", state: SessionState | None = None) -> SessionState:
         """A session that was there before."""
-        session = SessionCore(session_id, state or SessionState("m"), [], self.time)
-        self.core.adopt(session)
-        return session.state
+        adopted = state or SessionState("m")
+        self.core.adopt(session_id, adopted)
+        return adopted
 
     def state(self, session_id: str = "s") -> SessionState:
-        return self.core.sessions[session_id].session.state
+        return self.core.state.sessions[session_id].session
 
     def reborn(self) -> "Pure":
         """The same machine after a restart of the control plane: only states are left."""
         again = Pure(self.traits)
         again.time.ms, again.time.s = self.time.ms, 500.0
-        again.core.last_seen_ms = again.time.ms
-        for session_id, one in self.core.sessions.items():
-            again.adopt(session_id, states.decode(one.session.state.encode()))
+        again.core.state.last_seen_ms = again.time.ms
+        for session_id, one in self.core.state.sessions.items():
+            again.adopt(session_id, states.decode(one.session.encode()))
         return again
 
     def passes(self, seconds: float) -> None:

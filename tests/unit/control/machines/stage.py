@@ -5,15 +5,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tests.unit.control.log.gated import GatedStore
-from tests.unit.control.machines.pure import VM, say_of, start_of
+from tests.unit.control.machines.pure import VM, core_of, say_of, start_of
 from trunkline.control.log.log import Log
 from trunkline.control.log.session_log import Batch
 from trunkline.control.machines.actions import Time
-from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.shell import Shell
 from trunkline.control.machines.traits import Traits
-from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Projection, Saved, Step
 from trunkline.control.sessions.state import SessionState
 from trunkline.control.tasks import Tasks
@@ -96,8 +94,8 @@ class Stage:
             lambda: 0.0,
             QUICK,
         )
-        core = MachineCore("m", traits, self.time, away_s=60, state="offline")
-        core.last_seen_ms = 77
+        core = core_of("m", traits, self.time, away_s=60)
+        core.state.last_seen_ms = 77
         self.machine = Machine("m", "ann", "org", "vm", core, self.shell)
         self.line = KeptLine(traits)
 
@@ -120,10 +118,9 @@ class Stage:
 
     async def adopt(self, session_id: str = "s", *, is_new: bool = False) -> None:
         log = await self.log.open(session_id)
-        self.machine.logs[session_id] = log
-        session = SessionCore(session_id, SessionState("m"), [], self.time)
+        self.machine.take(log)
         with self.machine.input() as core:
-            core.adopt(session, is_new=is_new)
+            core.adopt(session_id, SessionState("m"), is_new=is_new)
 
     def attach(self, *, fresh: bool = False) -> None:
         self.machine.line = self.line

@@ -18,7 +18,7 @@ from trunkline.control.machines.actions import (
     Load,
     Status,
 )
-from trunkline.control.machines.hosted import Place
+from trunkline.control.machines.state import Place
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
 from trunkline.wire.commands import Cancel, Forward
@@ -69,7 +69,7 @@ def test_there_is_one_fetch_at_a_time_and_one_of_an_earlier_line_is_void() -> No
     new_session(pure)
     pure.say("t")
     assert pure.asked() == [Fetch("s")]
-    earlier = pure.core.line_number
+    earlier = pure.core.state.line_number
     pure.core.line_down()
     pure.up(fresh=True)
     assert pure.asked() == [Fetch("s")]
@@ -83,7 +83,7 @@ def test_a_session_that_is_gone_meanwhile_is_not_started() -> None:
     pure = Pure(VM)
     pure.up(fresh=True)
     new_session(pure)
-    pure.core.fetched("s", pure.core.line_number, None)
+    pure.core.fetched("s", pure.core.state.line_number, None)
     assert pure.sent() == []
 
 
@@ -108,7 +108,7 @@ def test_a_machine_that_lists_nothing_is_taken_at_its_silence() -> None:
     pure.say("t")
     pure.passes(limits.SESSION_START_TIMEOUT_S)
     assert pure.ends() == []
-    assert pure.core.sessions["s"].place is Place.RUNNING
+    assert pure.core.state.sessions["s"].place is Place.RUNNING
 
 
 def test_a_session_that_has_spoken_is_not_overdue() -> None:

@@ -137,6 +137,20 @@ def test_an_answer_given_while_the_machine_is_away_waits_for_it() -> None:
     assert pure.sent() == [Answer("s", "q", True)]
 
 
+def test_an_answer_outlives_a_turn_that_its_machine_was_never_told_of() -> None:
+    """The question names no turn: it is of the one that the machine works on."""
+    pure = up(VM)
+    pure.say("t")
+    pure.hears("approval_request", request_id="q")
+    pure.core.line_down()
+    pure.core.answer("s", "q", True, None, "ann", {})
+    pure.say("waits")
+    pure.core.finish("s", "waits", "execution_complete", cancelled=True)
+    pure.actions()
+    pure.returns(listing={"s"})
+    assert pure.sent() == [Answer("s", "q", True)]
+
+
 def test_a_machine_that_asks_again_is_told_the_answer_again() -> None:
     pure = asked(VM)
     pure.core.answer("s", "q", True, "yes", "ann", {})
@@ -174,7 +188,7 @@ def test_what_went_out_on_a_line_is_remembered_only_while_it_matters() -> None:
         pure.say(f"t{number}")
         pure.core.cancel("s", "user_cancelled")
         pure.hears("execution_complete", cancelled=True)
-    one = pure.core.sessions["s"]
+    one = pure.core.state.sessions["s"]
     assert (one.told, one.cancelled, one.answered) == (set(), set(), set())
 
 

@@ -8,6 +8,7 @@ from tests.unit.control.machines.pure import (
     AWAY_S,
     VM,
     Pure,
+    core_of,
     say_of,
     start_of,
 )
@@ -21,7 +22,6 @@ from trunkline.control.machines.actions import (
     Send,
     Status,
 )
-from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions import notes
 from trunkline.wire.commands import (
@@ -107,7 +107,7 @@ def test_a_machine_that_is_away_too_long_is_given_up_and_whoever_waits_is_told()
     assert pure.ends() == []
     pure.passes(1)
     found = pure.actions()
-    assert pure.core.state == "gone"
+    assert pure.core.state.status == "gone"
     gone = [one.fields for one in found if isinstance(one, Status)]
     assert [(one["machine"], one["code"]) for one in gone] == [("gone", "MACHINE_OFFLINE")]
     assert not pure.state().turns
@@ -136,9 +136,9 @@ def test_a_device_that_never_came_is_away_from_when_somebody_waits_for_it() -> N
     pure.say("t")
     pure.passes(1)
     pure.passes(AWAY_S - 1)
-    assert pure.core.state == "pending"
+    assert pure.core.state.status == "pending"
     pure.passes(1)
-    assert (pure.core.state, pure.ends()) == ("gone", [("t", "MACHINE_OFFLINE")])
+    assert (pure.core.state.status, pure.ends()) == ("gone", [("t", "MACHINE_OFFLINE")])
 
 
 def test_a_machine_that_is_started_from_here_is_waited_for_as_long_as_it_takes() -> None:
@@ -161,9 +161,9 @@ def test_a_machine_that_will_not_come_ends_what_waits_until_it_is_revived(state:
     assert pure.ends() == [("t", "VM_FAILED")]
     assert not pure.core.is_expected
     pure.core.line_down()
-    assert pure.core.state == state
+    assert pure.core.state.status == state
     pure.core.revive()
-    assert pure.core.state == "pending"
+    assert pure.core.state.status == "pending"
     assert pure.core.is_expected
 
 
@@ -183,7 +183,7 @@ def test_a_closed_session_is_stopped_and_forgotten_when_its_machine_has_let_go()
         notes.encode(notes.Stopped()),
         Released("s"),
     )
-    assert not pure.core.sessions
+    assert not pure.core.state.sessions
 
 
 @pytest.mark.parametrize("way", ["time", "stopped"])
@@ -233,7 +233,7 @@ def test_a_session_of_a_machine_that_never_came_is_closed_without_it() -> None:
     pure.adopt()
     pure.core.close("s", "user_closed")
     assert pure.appended()[-1] == notes.Stopped()
-    assert not pure.core.sessions
+    assert not pure.core.state.sessions
 
 
 def test_a_session_that_is_closed_while_its_machine_is_given_up_is_recalled_if_it_returns() -> None:
@@ -243,13 +243,25 @@ def test_a_session_that_is_closed_while_its_machine_is_given_up_is_recalled_if_i
     state = pure.state()
     pure.core.close("s", "user_closed")
     assert state.is_stop_pending
-    assert not pure.core.sessions
+    assert not pure.core.state.sessions
     pure.actions()
     pure.up()
     assert Recall() in pure.actions()
     pure.core.resumed()
     pure.adopt("s", state)
     assert pure.sent() == [Stop("s", "user_closed")]
+
+
+def test_a_close_before_anybody_noticed_that_its_machine_is_gone_is_recalled_too() -> None:
+    pure = up(VM)
+    pure.core.line_down()
+    pure.time.ms += int(AWAY_S * 1000)  # and nobody has looked since
+    pure.core.close("s", "user_closed")
+    assert pure.core.state.status == "offline"
+    assert not pure.core.state.sessions
+    pure.actions()
+    pure.up()
+    assert Recall() in pure.actions()
 
 
 def test_a_session_that_was_closed_before_its_machine_was_given_up_is_kept_for_its_return() -> None:
@@ -264,9 +276,8 @@ def test_a_session_that_was_closed_before_its_machine_was_given_up_is_kept_for_i
 
 def other_machine(pure: Pure) -> Pure:
     other = Pure(VM)
-    other.core = MachineCore("other", VM, pure.time, away_s=AWAY_S, state="offline")
+    other.core = core_of("other", VM, pure.time)
     other.time = pure.time
-    other.core.last_seen_ms = pure.time.ms
     return other
 
 
@@ -281,13 +292,13 @@ def test_a_session_that_moves_is_stopped_there_and_started_here() -> None:
     found = pure.actions()
     assert [one.command for one in found if isinstance(one, Send)] == [Stop("s", MOVED)]
     assert found[-1] == Released("s")
-    other.core.adopt(session, is_new=True)
+    other.core.adopt("s", session, is_new=True)
     assert other.asked() == [Fetch("s")]
-    other.core.fetched("s", other.core.line_number, start_of())
+    other.core.fetched("s", other.core.state.line_number, start_of())
     other.say("next")
     assert other.sent() == [start_of(), say_of("next")]
     assert pure.actions() == []
-    assert session.state.ended.keys() == {"t"}
+    assert session.ended.keys() == {"t"}
 
 
 def test_a_session_that_moves_from_an_absent_machine_is_looked_for_there_on_its_return() -> None:
@@ -304,7 +315,7 @@ def test_a_session_that_moves_from_an_absent_machine_is_looked_for_there_on_its_
 def test_a_session_that_moves_to_an_absent_machine_is_started_on_its_return() -> None:
     pure = up(VM)
     other = other_machine(pure)
-    other.core.adopt(pure.core.move("s", "other"), is_new=True)
+    other.core.adopt("s", pure.core.move("s", "other"), is_new=True)
     other.say("t")
     assert other.asked() == []
     other.up()

@@ -11,6 +11,7 @@ from trunkline.control.errors import Unavailable
 from trunkline.control.log import events
 from trunkline.control.machines.actions import Load
 from trunkline.control.machines.traits import Traits
+from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Position, Saved
 from trunkline.control.sessions.state import SessionState, TurnEnded, TurnOpened, TurnTold
 from trunkline.wire.commands import Cancel, Command, Forward, Stop
@@ -51,7 +52,7 @@ async def test_one_input_is_one_commit_and_one_step_of_the_records(stage: Stage)
     (step,) = stage.rows.steps
     assert step.changes == [TurnOpened("t", "hello", None), TurnTold("t", is_told=True)]
     assert (step.position, step.at) == (Position(1, 1), 77)
-    assert step.state == stage.machine.core.sessions["s"].session.state.encode()
+    assert step.state == stage.machine.core.state.sessions["s"].session.encode()
 
 
 async def test_the_records_follow_in_the_order_of_the_log(stage: Stage) -> None:
@@ -112,7 +113,7 @@ async def test_an_input_that_is_refused_leaves_nothing_behind(stage: Stage) -> N
     def refuse() -> None:
         with stage.machine.input() as core:
             core.end("failed", "X", "gone")
-            core.is_up = False
+            core.state.is_up = False
             core.check_room()
 
     with pytest.raises(Unavailable):
@@ -167,7 +168,7 @@ async def test_a_session_that_cannot_be_read_yet_is_started_later() -> None:
 async def test_a_message_that_is_not_in_memory_is_read_and_sent(stage: Stage) -> None:
     stage.says["t"] = say_of("t", text="as it was said")
     with stage.machine.input() as core:
-        session = core.sessions["s"].session
+        session = SessionCore("s", core.state.sessions["s"].session, core.out, stage.time)
         session.say("t", {"content": "as it was said"}, {})
         core.listed({"s"})
         assert Load("s", "t") in core.out
@@ -200,7 +201,7 @@ async def test_sessions_that_were_closed_while_a_machine_was_given_up_are_stoppe
     closed = SessionState("m", is_closed=True, is_stop_pending=True)
     stage.rows.saved["old"] = Saved(closed, Position())
     stage.closed = ["old"]
-    stage.machine.core.state = "gone"
+    stage.machine.core.state.status = "gone"
     stage.attach()
     await stage.done()
     assert stage.line.told == [Stop("old", "user_closed")]
@@ -211,7 +212,7 @@ async def test_the_last_words_of_such_a_session_are_acknowledged() -> None:
     closed = SessionState("m", is_closed=True, is_stop_pending=True)
     stage.rows.saved["old"] = Saved(closed, Position())
     stage.closed = ["old"]
-    stage.machine.core.state = "gone"
+    stage.machine.core.state.status = "gone"
     stage.attach()
     await stage.done()
     log = stage.machine.logs["old"]

@@ -67,7 +67,7 @@ async def test_removing_a_user_ends_their_tokens_and_cuts_each_connection(
     records: Records, people: People, auth: Auth
 ) -> None:
     cut: list[str] = []
-    auth.on_revoke(cut.append)
+    auth.revoked.watch(cut.append)
     secret, token_id = await auth.issue(people.ann.user_id)
     other, _ = await auth.issue(people.bob.user_id)
     await auth.identify(secret)

@@ -133,7 +133,7 @@ class BrokenSkills(Skills):
 
 def with_skills(services: Services, skills: Skills, timeout_s: float = 60) -> Methods:
     services.skills = skills
-    return Methods(services, timeout_s=timeout_s)
+    return Methods(services, {}, timeout_s=timeout_s)
 
 
 @pytest.mark.proves("000-8-request-timeout-60s", "000-8-timeout-per-method")

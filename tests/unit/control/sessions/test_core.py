@@ -268,10 +268,3 @@ def test_too_many_questions_are_denied_oldest_first(desk: Desk) -> None:
     assert answered == notes.Answered("q0", None, None)
     pending = [one for one, q in desk.state.questions.items() if q.state == "pending"]
     assert (len(pending), pending[0]) == (1_000, "q1")
-
-
-def test_a_session_that_another_machine_adopts_speaks_through_that_one(desk: Desk) -> None:
-    other: list[Action] = []
-    desk.session.owned_by(other)
-    desk.session.say("t", {}, {})
-    assert (len(desk.out), len(other)) == (0, 1)

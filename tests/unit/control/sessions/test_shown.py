@@ -8,10 +8,11 @@ from tests.support.clock import FakeClock
 from tests.unit.control.sessions.recorded import Records
 from trunkline.control.errors import TooLarge
 from trunkline.control.sessions.shown import Shown
+from trunkline.control.watchers import Watchers
 
 
 async def test_changes_are_merged_and_none_is_lost(records: Records, clock: FakeClock) -> None:
-    shown, session = Shown(records.store, clock), records.session
+    shown, session = Shown(records.store, clock, Watchers()), records.session
     assert await shown.of([session, "nothing"]) == {}
     await asyncio.gather(
         shown.change(session, pinned=True),
@@ -29,7 +30,7 @@ async def test_changes_are_merged_and_none_is_lost(records: Records, clock: Fake
 
 
 async def test_an_order_is_kept(records: Records, clock: FakeClock) -> None:
-    shown, session = Shown(records.store, clock), records.session
+    shown, session = Shown(records.store, clock, Watchers()), records.session
     await shown.order(["not there", session])
     assert (await shown.of([session]))[session]["sort_rank"] == 1
 
@@ -37,7 +38,7 @@ async def test_an_order_is_kept(records: Records, clock: FakeClock) -> None:
 async def test_no_page_keeps_more_than_there_is_room_for(
     records: Records, clock: FakeClock
 ) -> None:
-    shown, session = Shown(records.store, clock), records.session
+    shown, session = Shown(records.store, clock, Watchers()), records.session
     await shown.change(session, pinned=True)
     with pytest.raises(TooLarge):
         await shown.change(session, files=["x" * 70_000])

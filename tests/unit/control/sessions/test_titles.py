@@ -8,6 +8,7 @@ from trunkline.control.services.methods import Caller
 from trunkline.control.sessions import state as states
 from trunkline.control.sessions.titles import Titled, Titles, of_message
 from trunkline.control.store.schema import sessions
+from trunkline.control.watchers import Watchers
 
 
 @pytest.mark.parametrize(
@@ -48,8 +49,9 @@ def test_a_title_is_the_first_line_that_has_words_without_markdown(
 async def test_a_persons_title_counts_more_than_a_models_and_that_more_than_a_messages(
     records: Records,
 ) -> None:
-    titles, told = Titles(records.store, lambda: 7), list[Titled]()
-    titles.changed.watch(told.append)
+    changed, told = Watchers[Titled](), list[Titled]()
+    changed.watch(told.append)
+    titles = Titles(records.store, lambda: 7, changed)
     caller = Caller("u", "o", "m", records.session)
 
     async def now() -> tuple[str | None, str | None]:

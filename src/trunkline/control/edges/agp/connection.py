@@ -133,7 +133,7 @@ class AgpLine(Socket):
         if isinstance(message, PromptResponse):
             self.device.answer(message)
         elif isinstance(message, Ping):
-            device = self.device.state
+            device = self.device.talk.state
             named = message.msg_id
             is_named = isinstance(named, str) and len(named) <= _PING_ID_CHARS_MAX
             payload = {"msg_id": named} if is_named else {}

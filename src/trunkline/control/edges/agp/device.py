@@ -18,9 +18,11 @@ from trunkline.wire.actions import Action
 from trunkline.wire.agp import plain
 from trunkline.wire.agp.commands import DEFAULT_APP
 from trunkline.wire.agp.device import Bounds, Device
+from trunkline.wire.agp.device_state import DeviceState
 from trunkline.wire.agp.inward import CallBounds
 from trunkline.wire.agp.messages import Downlink, PromptResponse, Update
 from trunkline.wire.commands import Command
+from trunkline.wire.repeats import Repeats
 
 
 class Teller(Protocol):
@@ -34,8 +36,10 @@ class AgpDevice:
         self, core: Core, machine: Machine, known: Known, on_foreign: Callable[[str, str], None]
     ) -> None:
         self.machine = machine
-        self.state = state = Device(known.guid, known.user_id, machine.core, _bounds(core.tuning))
+        bounds = _bounds(core.tuning)
+        state = DeviceState(known.guid, known.user_id, Repeats(bounds.msg_ids_kept))
         state.default_app = _default_app(known)
+        self.talk = talk = Device(state, machine.core, bounds)
         self.line: Teller | None = None
         self.handover = Handover()
         self.now = core.now
@@ -46,19 +50,19 @@ class AgpDevice:
         self._clock = core.clock
         self._on_foreign = on_foreign
         """Told of a kind and an id that are not this device's to name."""
-        self._runner = Runner(core.machines, core.log, core.clock, machine, state.out, self._do)
-        self._by_part, self._part_at = state.at_work.by_part, state.at_work.place
+        self._runner = Runner(core.machines, core.log, core.clock, machine, talk.out, self._do)
+        self._by_part, self._part_at = talk.at_work.by_part, talk.at_work.place
 
     def known_as(self, known: Known, apps: dict[str, str]) -> None:
         """What the records say of it, which may have changed while it was away."""
-        self.state.default_app = _default_app(known)
-        self.state.apps = apps
+        self.talk.state.default_app = _default_app(known)
+        self.talk.state.apps = apps
 
     def texts(self, texts: list[str], start: int) -> int:
         """Pieces of text in their usual form, from `start` on, straight into the log: one tight
         loop. Where the first message stands that is anything else; the end, if there is none."""
-        by_part, part_at, text_at = self._by_part, self._part_at, self.state.text_at
-        logs, is_new, to_line = self._logs, self.state.repeats.is_new, plain.to_line
+        by_part, part_at, text_at = self._by_part, self._part_at, self.talk.text_at
+        logs, is_new, to_line = self._logs, self.talk.state.repeats.is_new, plain.to_line
         for at in range(start, len(texts)):
             text = texts[at]
             found = by_part.get(text[part_at])
@@ -80,7 +84,7 @@ class AgpDevice:
 
     def update(self, message: Update, ts: int) -> bool:
         """A piece of a turn, straight into the log. False: it is none of this device's."""
-        lines = self.state.update(message, ts)
+        lines = self.talk.update(message, ts)
         if lines:
             log = self._logs[message.payload.session_id]
             for line in lines:
@@ -89,27 +93,27 @@ class AgpDevice:
         return lines is not None
 
     def answer(self, message: PromptResponse) -> None:
-        self.state.answer(message, self._clock())
+        self.talk.answer(message, self._clock())
         self._runner.run()
 
     def deliver(self, command: Command) -> None:
-        self.state.deliver(command, self.now())
+        self.talk.deliver(command, self.now())
         self._runner.run()
 
     def line_up(self) -> None:
         """The core knows of it already."""
-        self.state.line_up()
+        self.talk.line_up()
         self._runner.run()
 
     def line_down(self, line: Teller) -> None:
         """Not that of another line which has taken over."""
         if self.line is line:
             self.line = None
-            self.state.line_down()
+            self.talk.line_down()
 
     def sweep(self) -> None:
         """Once a second."""
-        self.state.tick(self.now(), is_stalled=self._core.log.stalled is not None)
+        self.talk.tick(self.now(), is_stalled=self._core.log.stalled is not None)
         self._runner.run()
 
     def _do(self, action: Action) -> None:

@@ -90,7 +90,7 @@ class AgpHost:
             machine = await self._core.machines.get(known.machine_id)
             device = self._devices.get(machine.id) or await self._load(machine, known)
             apps = await self._records.apps(machine)  # they may have changed while it was away
-        if machine.core.state in ENDED:
+        if machine.core.state.status in ENDED:
             raise Unauthorized("this device was given up")
         # Nothing waits from here until the line is attached. Meanwhile another connection may have
         # loaded the device too, or the sweep may have let go of it.
@@ -117,7 +117,7 @@ class AgpHost:
     async def _load(self, machine: Machine, known: Known) -> AgpDevice:
         """A device that is seen for the first time since the start, or after a long while."""
         device = AgpDevice(self._core, machine, known, partial(self._refusals.foreign, machine))
-        await self._records.fill(machine, device.state)
+        await self._records.fill(machine, device.talk)
         return device
 
     def attach(self, line: AgpLine) -> None:
@@ -137,13 +137,15 @@ class AgpHost:
     def _tell_owner(self, device: AgpDevice) -> None:
         machine = device.machine
         if machine.detail is None:
-            _log.warning("two programs use one guid", machine=machine.id, guid=device.state.guid)
+            _log.warning(
+                "two programs use one guid", machine=machine.id, guid=device.talk.state.guid
+            )
             self._core.machines.look_at(machine, _RIVALS)
 
     def _hand_over(self, line: AgpLine) -> None:
         """To one that waited. What it had shown may not be good any more."""
         is_proven = line.proven_at == self._core.machine_secrets.renewed
-        if is_proven and line.device.machine.core.state not in ENDED:
+        if is_proven and line.device.machine.core.state.status not in ENDED:
             self._take_over(line)
         else:
             line.close(CloseCode.REFUSED, "show your token again")
@@ -152,7 +154,7 @@ class AgpHost:
         """A device is here, and this is its line."""
         device, machines = line.device, self._core.machines
         machine = device.machine
-        is_back = machine.core.state != "pending"
+        is_back = machine.core.state.status != "pending"
         waiting = self._waiting.pop(machine.id, line)
         if waiting is not line:
             waiting.close(CloseCode.REFUSED, _REPLACED)
@@ -161,7 +163,7 @@ class AgpHost:
         machines.attach(machine, line, fresh=False)
         device.line_up()
         self.metrics.reconnections += is_back
-        _log.info("device is here", machine=machine.id, guid=device.state.guid)
+        _log.info("device is here", machine=machine.id, guid=device.talk.state.guid)
 
     def detach(self, line: AgpLine) -> None:
         machine = line.device.machine
@@ -203,9 +205,9 @@ class AgpHost:
 
     def _is_long_gone(self, device: AgpDevice) -> bool:
         """It would be loaded again from the records as it is."""
-        away_ms = self.clock() - device.machine.core.last_seen_ms
+        away_ms = self.clock() - device.machine.core.state.last_seen_ms
         is_away = device.line is None and away_ms > limits.AGP_FORGOTTEN_S * 1000
-        return is_away and device.state.is_idle
+        return is_away and device.talk.is_idle
 
 
 def _log_refusal(guid: str, error: TrunklineError) -> None:

@@ -31,7 +31,7 @@ class AgpRecords:
 
     async def fill(self, machine: Machine, device: Device) -> None:
         """Tells a device that is new in memory which turns it had."""
-        states = {one: hosted.session.state for one, hosted in machine.core.sessions.items()}
+        states = {one: hosted.session for one, hosted in machine.core.state.sessions.items()}
         apps = await self.apps(machine)
         busy = []
         for session_id, state in states.items():

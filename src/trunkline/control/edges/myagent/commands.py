@@ -147,8 +147,8 @@ class Commands:
         return name is not None and await self._core.turns.named(session.id, name) is not None
 
     async def _is_busy(self, session: Session) -> bool:
-        hosted = (await self._core.machines.of(session)).core.sessions.get(session.id)
-        return hosted is not None and bool(hosted.session.state.turns)
+        hosted = (await self._core.machines.of(session)).core.state.sessions.get(session.id)
+        return hosted is not None and bool(hosted.session.turns)
 
     async def _cancel(self, message: Uplink) -> None:
         session = await self._reached(message)

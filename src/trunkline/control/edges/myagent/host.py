@@ -52,7 +52,7 @@ class MyAgentHost:
         """By shape: whether an answer is an object."""
         self._started_ms = core.clock()
         self._sweeps = 0
-        core.auth.on_revoke(self._revoked)
+        core.signals.revoked.watch(self._revoked)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         # Nothing is read before the upgrade is answered: what the client sends meanwhile waits.

@@ -248,7 +248,7 @@ class VmLine(PacedSocket):
                 self._host.queries.answered(self.machine, message.id, message.result, message.error)
         else:
             self._host.surprises.saw("semibot", f"message {message.type}")
-        if self.machine is not None and self.machine.core.is_held:
+        if self.machine is not None and self.machine.core.state.is_held:
             with self.machine.input() as core:
                 core.resumed()
 
@@ -271,9 +271,7 @@ class VmLine(PacedSocket):
         if event.seq is not None and not self._is_new(log, event.seq):
             return
         if log.is_awaited and self.machine is not None:
-            with self.machine.input() as core:
-                core.spoke(event.session_id)
-            log.is_awaited = self.machine.core.awaits(event.session_id)
+            self.machine.spoke(event.session_id)
         data = event.data
         if not isinstance(data, str):
             data = events.to_text(data)

@@ -68,8 +68,8 @@ class VmHost:
         self._core = core
         self._users = Gathering(self._known_users)
         self._vms = Gathering(self._vms_of)
-        core.records.credentials.watch(self._keys_changed)
-        core.auth.on_revoke(self._revoked)
+        core.signals.keys.watch(self._keys_changed)
+        core.signals.revoked.watch(self._revoked)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         """An upgrade request for `/ws/vm`."""
@@ -92,13 +92,13 @@ class VmHost:
                 line.speaks(DEPLOYED)
                 await self._remember(machine.id, "an empty ticket")
             is_fresh = line.ticket is not None
-            returning = machine.core.state != "pending"
+            returning = machine.core.state.status != "pending"
             if is_fresh:
                 with machine.input() as core:
                     core.restarted(line.traits)
                 for log in list(machine.logs.values()):
                     await self.log.committed(log)
-            if machine.core.state in ENDED:
+            if machine.core.state.status in ENDED:
                 raise CloseLine(CloseCode.NO_ACTIVE_VM, "this VM has just been given up")
             # Nothing may come between these: the line is either not there or complete.
             if line.is_open:

@@ -46,8 +46,8 @@ class SseHost:
         self._now = 0
         self._sign = sse.HEARTBEAT
         """What every reader hears now and then."""
-        core.auth.on_revoke(self._revoked)
-        core.log.watch_stalls(self._stalled)
+        core.signals.revoked.watch(self._revoked)
+        core.signals.stalls.watch(self._stalled)
 
     def matches(self, head: Head) -> bool:
         return head.method == "GET" and _kind_of(head.path) is not None

@@ -19,10 +19,11 @@ from trunkline.wire.actions import Action
 from trunkline.wire.commands import Command
 from trunkline.wire.yeaft import codec
 from trunkline.wire.yeaft.agent import SlashCommands, slash_commands_of
+from trunkline.wire.yeaft.agent_state import AgentState, Owner
 from trunkline.wire.yeaft.agent_talk import AgentTalk
 from trunkline.wire.yeaft.conversation import Bounds
 from trunkline.wire.yeaft.messages import Envelope, SlashCommandsUpdate
-from trunkline.wire.yeaft.telling import Owner
+from trunkline.wire.yeaft.questions import Pending
 
 _log = structlog.get_logger(__name__)
 
@@ -46,8 +47,10 @@ class Agent:
         self.machine = machine
         self.slash_commands: SlashCommands | None = None
         """What it last said that can be typed there; it may not say so again on its next line."""
+        bounds = _bounds(core.tuning)
         owner = Owner(machine.user_id, username)
-        self.talk = AgentTalk(machine.id, owner, machine.core, _bounds(core.tuning))
+        waiting = Pending(bounds.questions_max, int(bounds.question_timeout_s * 1000))
+        self.talk = AgentTalk(AgentState(machine.id, owner, waiting), machine.core, bounds)
         self._core = core
         self._now = core.now
         self._saving = saving

@@ -249,7 +249,7 @@ class YeaftAgentLine(Socket):
         listed = codec.read(text, ConversationList).conversations
         ids = {one.id: one.processing for one in listed if isinstance(one.id, str)}
         strays = {one for one in ids if one not in agent.machine.logs and may_be_ours(one)}
-        if strays and not agent.talk.has_listed:
+        if strays and not agent.talk.state.has_listed:
             with agent.machine.input() as core:
                 core.strays(strays)
         agent.listed({one: is_busy is True for one, is_busy in ids.items()})

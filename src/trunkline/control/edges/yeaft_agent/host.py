@@ -6,7 +6,6 @@
 import asyncio
 
 import structlog
-from sqlalchemy import select
 
 from trunkline import limits
 from trunkline.control.core import Core
@@ -15,24 +14,17 @@ from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.yeaft_agent import questions
 from trunkline.control.edges.yeaft_agent.agent import Agent
 from trunkline.control.edges.yeaft_agent.connection import YeaftAgentLine
+from trunkline.control.edges.yeaft_agent.records import YeaftRecords
 from trunkline.control.errors import LimitReached, NotFound, Unauthorized
-from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.telling import ENDED
-from trunkline.control.sessions.state import Turn
-from trunkline.control.store import schema
-from trunkline.control.store.among import among
 from trunkline.control.tasks import Serial
-from trunkline.wire import events
-from trunkline.wire.commands import Say
 from trunkline.wire.yeaft.agent import visitor_of
 from trunkline.wire.yeaft.close_codes import CloseCode
 
 _log = structlog.get_logger(__name__)
 
 _SILENCE_S = 180.0  # then a line is dead, close 4008
-_SESSIONS_AT_ONCE = 500
-_RECALLED_EVENTS = 5_000  # of a turn that was at work; what it said before is in the log only
 
 
 class YeaftAgentHost:
@@ -45,7 +37,7 @@ class YeaftAgentHost:
         self.core = core
         self.lines: set[YeaftAgentLine] = set()
         self._agents: dict[str, Agent] = {}
-        self._saving = Serial(core.tasks)
+        self._records = YeaftRecords(core, Serial(core.tasks))
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         """An upgrade request for `/ws/yeaft?type=agent`."""
@@ -83,8 +75,8 @@ class YeaftAgentHost:
             renewed = self._renewed
             known = await self._known(line, secret)
             machine = await self.core.machines.get(known.machine_id)
-            agent = self._agents.get(machine.id) or await self._load(machine)
-        if machine.core.state in ENDED:
+            agent = self._agents.get(machine.id) or await self._records.load(machine)
+        if machine.core.state.status in ENDED:
             raise Unauthorized("this machine was given up")
         return self._agents.setdefault(machine.id, agent)  # another line may be faster
 
@@ -128,49 +120,12 @@ class YeaftAgentHost:
                 questions.sweep(self.core, agent)
             except Exception:  # the others are not to suffer from it
                 _log.exception("an agent could not be looked after", machine=agent.machine.id)
-            if agent.machine.line is None and agent.machine.core.state in ENDED:
+            if agent.machine.line is None and agent.machine.core.state.status in ENDED:
                 del self._agents[agent.machine.id]
 
     def say_goodbye(self) -> None:
         for line in list(self.lines):
             line.close(CloseCode.GOING_AWAY, "the control plane is going down")
-
-    async def _load(self, machine: Machine) -> Agent:
-        """An agent that nobody has asked for since the start: from records and log."""
-        sessions, users = schema.sessions, schema.users
-        ids = list(machine.logs)
-        async with self.core.store.read() as connection:
-            name = await connection.scalar(
-                select(users.c.name).where(users.c.id == machine.user_id)
-            )
-            agent = Agent(self.core, machine, name or "", self._saving)
-            for start in range(0, len(ids), _SESSIONS_AT_ONCE):
-                some = ids[start : start + _SESSIONS_AT_ONCE]
-                rows = await connection.execute(
-                    select(sessions.c.id, sessions.c.remote).where(among(sessions.c.id, some))
-                )
-                for row in rows:
-                    agent.talk.conversation(row.id).recall(row.remote)
-        await questions.load(self.core, agent)
-        for session_id, hosted in list(machine.core.sessions.items()):
-            for turn in hosted.session.state.told[:1]:
-                say = await self.core.turns.say(session_id, turn.id)
-                if say is not None and session_id in machine.logs:
-                    is_late = bool(hosted.session.state.late)
-                    await self._recall(agent, say, turn, is_late=is_late)
-        return agent
-
-    async def _recall(self, agent: Agent, say: Say, turn: Turn, *, is_late: bool) -> None:
-        """What the agent was at when we went down."""
-        is_cancelling = turn.cancel is not None
-        inward = agent.talk.recall(say, is_cancelling=is_cancelling, is_late=is_late)
-        log = agent.machine.logs[say.session_id]
-        first = await self.core.log.place_before(log, _RECALLED_EVENTS)
-        async for page in self.core.log.pages(log, first, log.last_id):
-            for _, line in page:
-                event = events.read(line)
-                if event is not None and event.turn_id == turn.id:
-                    inward.recall(event)
 
     def refused(self, agent: Agent, session_id: str) -> None:
         self.core.tasks.spawn(self._refused(agent, session_id), "yeaft refusal")

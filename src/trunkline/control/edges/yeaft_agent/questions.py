@@ -39,8 +39,8 @@ async def load(core: Core, agent: Agent) -> None:
 def _answered_here(agent: Agent) -> list[tuple[str, str]]:
     return [
         (session_id, request_id)
-        for session_id, hosted in agent.machine.core.sessions.items()
-        for request_id, question in hosted.session.state.questions.items()
+        for session_id, hosted in agent.machine.core.state.sessions.items()
+        for request_id, question in hosted.session.questions.items()
         if question.is_from_here
     ]
 
@@ -48,12 +48,12 @@ def _answered_here(agent: Agent) -> list[tuple[str, str]]:
 def _note(agent: Agent, asked: Approval, now_ms: int) -> None:
     given = asked.request.get("questions")
     names = [str(name) for name in given] if isinstance(given, list) else []
-    agent.talk.questions.note(asked.session_id, asked.request_id, names, now_ms)
+    agent.talk.state.questions.note(asked.session_id, asked.request_id, names, now_ms)
 
 
 def sweep(core: Core, agent: Agent) -> None:
     """Once a second: whose time is over."""
-    for session_id, request_id in agent.talk.questions.overdue(core.clock()):
+    for session_id, request_id in agent.talk.state.questions.overdue(core.clock()):
         is_open = session_id in agent.machine.logs
         with agent.machine.input() as inputs:
             if is_open and inputs.answer(
@@ -61,7 +61,7 @@ def sweep(core: Core, agent: Agent) -> None:
             ):
                 _log.info("question timed out", session=session_id, machine=agent.machine.id)
             else:
-                agent.talk.questions.forget(session_id, request_id)  # it has its answer
+                agent.talk.state.questions.forget(session_id, request_id)  # it has its answer
 
 
 def owner_of(agent: Agent) -> Principal:

@@ -39,9 +39,9 @@ class YeaftWebHost:
         """The machine of each session that is followed, and its kind."""
         self._has_unpinned = False
         self._online: set[str] = set()
-        core.auth.on_revoke(self._revoked)
-        core.machines.watch(self._machine_changed)
-        core.titles.changed.watch(lambda one: self.catalog_changed(one.user_id))
+        core.signals.revoked.watch(self._revoked)
+        core.signals.machines.watch(self._machine_changed)
+        core.signals.titles.watch(lambda one: self.catalog_changed(one.user_id))
         self._group_chats: dict[str, list[Json]] = {}
         """Those that agents run themselves, as each has listed them last."""
         core.relay.watch(WIRE, self._overheard)

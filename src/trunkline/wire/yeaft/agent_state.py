@@ -1,0 +1,53 @@
+"""What is known of a Yeaft agent. A value, which can be saved, loaded and compared; `AgentTalk` is
+the only one that changes it."""
+
+import msgspec
+
+from trunkline.wire.commands import Say
+from trunkline.wire.yeaft.conversation import Conversation
+from trunkline.wire.yeaft.questions import Pending
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """Whose agent it is, as it is told."""
+
+    user_id: str
+    username: str
+
+
+class AgentState(msgspec.Struct):
+    machine_id: str
+    owner: Owner
+    questions: Pending
+    conversations: dict[str, Conversation] = {}
+    current: dict[str, Say] = {}
+    """The message that each conversation is at, or comes to as soon as it can be talked to."""
+    grace: dict[str, tuple[Say, float]] = {}
+    """By session: what a person has stopped, and until when the agent may take to end it."""
+    stopping: dict[str, float] = {}
+    """Sessions that it was told to delete, and how long it has for that."""
+    timed: dict[str, None] = {}
+    """The conversations with a deadline."""
+    fetches: int = 0
+    now_s: float = 0.0
+    is_up: bool = False
+    is_synced: bool = False
+    has_listed: bool = False
+    """Whether the agent has said on this line which conversations it has."""
+    work_dir: str = ""
+    busy: set[str] = set()
+    """Conversations that the agent says it is busy with."""
+    returned: list[Say] = []
+    """Turns that it was told of on an earlier line, when it was synced."""
+    resume_s: float | None = None
+    """Until when it is waited for its list, if that may say whether it has them."""
+    missing: set[str] = set()
+    """Those of them that it seemed not to have: the core tells them again."""
+    begun: list[Say] = []
+    """Turns that it had begun on an earlier line, until it says what it is at."""
+
+    def encode(self) -> bytes:
+        return msgspec.json.encode(self)
+
+
+decode = msgspec.json.Decoder(AgentState).decode
