@@ -247,6 +247,7 @@ async def _serve(
 ) -> None:
     server = Server(await Core.open(settings, admin_token(settings)))
     info = await server.start()
+    await server.core.store.fill()
     _log.info("listening", url=info.url)
     ready(info)
     await stop.wait()

@@ -7,7 +7,7 @@ import asyncio
 import sqlite3
 import weakref
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -242,6 +242,14 @@ class Store:
     @classmethod
     async def open(cls, url: str) -> "Store":
         return cls(await open_migrated(url, "records"))
+
+    async def fill(self) -> None:
+        """Opens the connections that are kept, all at once: what they take is taken from the start
+        on, and not when by chance three are needed, days later."""
+        if self._file is not None:
+            async with AsyncExitStack() as stack:
+                for _ in range(_SQLITE_POOL["pool_size"]):
+                    await stack.enter_async_context(self.read())
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
