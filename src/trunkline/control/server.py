@@ -94,11 +94,6 @@ class Server:
         ]
         code, _ = await core.auth.issue(owner.user_id, "login", life_s=limits.LOGIN_LINK_LIFE_S)
         await core.trail.own("login_link.made", {"by": "the start of the server"}, owner)
-        # What is here now stays; the collector need not look at it again.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(*_GC_THRESHOLDS)
-        gc.enable()
         return ServerInfo(url, f"{url}/login?code={code}")
 
     async def _open_door(self) -> None:
@@ -248,6 +243,10 @@ async def _serve(
     server = Server(await Core.open(settings, admin_token(settings)))
     info = await server.start()
     await server.core.store.fill()
+    # As good as all that is here now stays; the collector need not look at it.
+    gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLDS)
+    gc.enable()
     _log.info("listening", url=info.url)
     ready(info)
     await stop.wait()
