@@ -58,6 +58,7 @@ PROVIDERS: Final = ("openai", "anthropic", "tavily", "brave", "searxng")
 """Whose keys we know what to do with; others are set up with an address."""
 
 _CLOSE = 0.6  # difflib's measure, from 0 to 1
+_LISTED_MAX = 30
 _SHOWN_CHARS = 60
 
 
@@ -81,8 +82,14 @@ def not_one_of(word: str, choices: Collection[str], known: Collection[str] = ())
 
 
 def unknown_of(kind: str, names: Iterable[str], known: Collection[str]) -> str | None:
-    """The same for the first of several that is not known; None when all are."""
-    return next((unknown(kind, name, known) for name in names if name not in known), None)
+    """The same for the first of several that is not known, with all that are where none is near and
+    they are few; None when all are known."""
+    name = next((one for one in names if one not in known), None)
+    if name is None:
+        return None
+    told = unknown(kind, name, known)
+    is_listed = not told.endswith("?") and 0 < len(known) <= _LISTED_MAX
+    return f"{told}; there are: {', '.join(sorted(known))}" if is_listed else told
 
 
 def unknown_variable(env: Mapping[str, str]) -> str | None:

@@ -227,9 +227,7 @@ def _runs_its_own(run: Simulation, machine: SimMachine) -> None:
         return
     for session_id, row in run.disk.sessions.items():
         is_own = row["machine_id"] == machine.id and row["status"] == "active"
-        # One that lists nothing is told once that a session was moved away.
-        is_told = row["machine_id"] == machine.id or machine.style.lists
-        if is_told and not is_own and machine.runs(session_id):
+        if not is_own and machine.runs(session_id):
             raise Broken(f"{machine.id} still runs {session_id}")
 
 
@@ -266,7 +264,9 @@ def _answers_arrive(run: Simulation, machine: SimMachine) -> None:
         row = run.disk.sessions[session_id]
         asked = run.disk.approvals.get((session_id, request_id))  # it may never have arrived
         answered_ms = asked["answered_at"] if asked is not None else None
-        is_own = not row["left"] and row["status"] == "active"
+        ended_ms = run.disk.turns[request_id.partition("?")[0]]["finished_at"]
+        is_open = ended_ms is None or ended_ms / 1000 >= given_up_s
+        is_own = not row["left"] and row["status"] == "active" and is_open
         is_old = answered_ms is not None and answered_ms / 1000 < given_up_s - SETTLED_S
         if is_own and is_old and (session_id, request_id) in run.answers:
             raise Broken(f"the answer to {request_id} never reached {machine.id}")

@@ -318,6 +318,14 @@ def _() -> Any:
     return _no_notes(notes.Moved)
 
 
+@fault("a machine that lists nothing is told once that a session was moved away")
+def _() -> Any:
+    async def departed(self: Shell, machine: Machine) -> None:
+        return None
+
+    return patch.object(Shell, "_departed", departed)
+
+
 @fault("a machine is told what a queued turn says before its place in the queue")
 def _() -> Any:
     real = MachineCore._send_pending
@@ -360,6 +368,11 @@ def _() -> Any:
             one.enter(Phase.NEW if one.phase in (Phase.NEW, Phase.STARTING) else Phase.RESTING)
 
     return patch.object(AgentTalk, "line_down", line_down)
+
+
+@fault("an agent that lists late is told again what it has")
+def _() -> Any:
+    return patch("trunkline.control.edges.yeaft_agent.agent._LIST_WAIT_S", 2.0)
 
 
 @fault("a device that has lost its turn is waited for")

@@ -256,6 +256,13 @@ class Records:
             or (row["machine_id"] != machine_id and machine_id in row["left"])
         }
 
+    async def departed(self, machine_id: str) -> dict[str, str]:
+        return {
+            one: row["status"]
+            for one, row in self._disk.sessions.items()
+            if row["machine_id"] != machine_id and machine_id in row["left"]
+        }
+
     async def update(self, session_id: str, **fields: Any) -> None:
         await asyncio.sleep(0.001)
         self._disk.sessions[session_id] |= fields

@@ -3,6 +3,7 @@
 An agent is a prompt, a model and tools with a name.
 """
 
+import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -42,6 +43,13 @@ Home = Annotated[
     Named("machines"),
 ]
 Workspace = Annotated[str | None, typer.Option(help="The folder that it works in, on its machine.")]
+SessionConfig = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="A setting of its sessions, as context_window=32768; repeatable. All are said anew.",
+    ),
+]
 
 
 async def _agent(
@@ -57,6 +65,7 @@ async def _agent(
     runtime: Runtime = None,
     acp: Acp = None,
     workspace: Workspace = None,
+    session_config: SessionConfig = None,
 ) -> Json:
     return given(
         description=description,
@@ -70,6 +79,7 @@ async def _agent(
         runtime_type=runtime,
         acp=acp_of(acp),
         workspace=workspace,
+        session_config=dict(map(pair, session_config)) if session_config else None,
     )
 
 
@@ -85,17 +95,32 @@ def acp_of(value: str | None) -> Json | None:
         raise CommandFailed(f"--acp: {error}") from error
 
 
+def pair(text: str) -> tuple[str, object]:
+    """NAME=VALUE; the value is JSON, or else text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise typer.BadParameter(f"{text!r} is not NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
 def text_of(value: str | None) -> str | None:
     """A text from the command line; `@FILE` is that file's."""
     if value is None or not value.startswith("@"):
         return value
     try:
         return Path(value[1:]).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandFailed(f"cannot read {value[1:]}: {error}") from error
+    except OSError as error:
+        raise CommandFailed(f"cannot read {value[1:]}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CommandFailed(f"cannot read {value[1:]}: it is not UTF-8 text") from error
 
 
-_agents = Records(agents, "agent", ("id", "name", "model", "runtime_type", "created_at", "confirm"))
+_agents = Records(
+    agents, "agent", "Coder", ("id", "name", "model", "runtime_type", "created_at", "confirm")
+)
 _agents.can_list()
 _agents.can_create(_agent, "Coder --prompt @coder.md --tool bash")
 _agents.can_show()
@@ -132,6 +157,7 @@ def _shown(group: Json) -> Json:
 _persons = Records(
     persons,
     "person",
+    "alice",
     ("id", "name", "model", "machine_id", "runtime_type", "created_at", "confirm"),
 )
 _persons.can_list()
@@ -140,7 +166,7 @@ _persons.can_show()
 _persons.can_update(_person, "--model small")
 _persons.can_delete("Delete {}, from every group too.")
 
-_groups = Records(groups, "group", ("id", "name", "persons", "created_at"), _shown)
+_groups = Records(groups, "group", "team", ("id", "name", "persons", "created_at"), _shown)
 _groups.can_list()
 _groups.can_create(
     _group,

@@ -1,10 +1,13 @@
 """`trunkline usage` and `trunkline audit`: how many tokens went where, and who did what."""
 
+import asyncio
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trunkline.cli import choices
+from trunkline.cli.moments import moment_ms
 from trunkline.cli.names import Named, option
 from trunkline.cli.output import CommandFailed, Json, Record, Rows
 from trunkline.cli.remote import Limit, collect, group, remote
@@ -48,14 +51,16 @@ async def verify(
 
 
 def add_to(app: typer.Typer) -> None:
-    remote(app, "usage", example="trunkline usage --by day --json")(usage)
+    remote(app, "usage", example="trunkline usage --by day --since 7d")(usage)
 
 
 async def usage(
     client: "Client",
     by: Annotated[choices.UsageBy, typer.Option(help="What is summed up.")] = "model",
-    since: Annotated[int | None, typer.Option(min=0, help="Unix time in ms.")] = None,
-    until: Annotated[int | None, typer.Option(min=0, help="Unix time in ms.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="From then on: 7d or 12h (ago), 2026-11-18.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="WHEN", help="And until then.")] = None,
     session: Annotated[
         str | None,
         option("sessions", "--session", "Only of this session: id or title."),
@@ -63,15 +68,41 @@ async def usage(
     ] = None,
 ) -> Rows:
     """Sum up what models were used, and what that cost as far as prices are known."""
-    found = await client.get("usage", group_by=by, since=since, until=until, session_id=session)
+    now_ms = int(time.time() * 1000)
+    asked = {"since": moment_ms(since, now_ms), "until": moment_ms(until, now_ms)}
+    found = await client.get("usage", group_by=by, session_id=session, **asked)
     items = found["items"]
     summed = [*items, _total(items)] if len(items) > 1 else items
     empty = "no model was used yet: trunkline chat 'Hello'"
     exact = [_used(by, one, _exact_cost(one)) for one in summed]
-    view = [_used(by, one, _cost(one)) for one in summed]
+    called = await _called(client, by, [one["key"] for one in items if one["key"]])
+    view = [
+        _used(by, {**one, "key": called.get(one["key"], one["key"])}, _cost(one)) for one in summed
+    ]
     return Rows(exact, (by, *_USED), raw=items, view=view, empty=empty)
 
 
+async def _called(client: "Client", by: str, ids: list[str]) -> dict[str, str]:
+    """What people call those that are summed up, by their ids; days and models are their names."""
+    from trunkline.client import ApiError
+
+    if by not in _RECORDS:
+        return {}
+
+    async def name_of(record_id: str) -> str | None:
+        try:
+            record = await client.get(f"{by}s", record_id)
+        except ApiError:
+            return None  # it is gone, or another's
+        return record.get("title") or record.get("name")
+
+    asked = ids[:_NAMED_MAX]
+    found = await asyncio.gather(*map(name_of, asked))
+    return {one: name for one, name in zip(asked, found, strict=True) if name}
+
+
+_RECORDS = ("user", "session", "agent", "machine")
+_NAMED_MAX = 100
 _USED = ("cost", "tokens_in", "tokens_out", "calls", "seconds")
 _SUMMED = ("calls", "tokens_in", "tokens_out", "unpriced_calls")
 

@@ -27,7 +27,7 @@ async def forked(
 
 
 def add_to(app: typer.Typer) -> None:
-    @remote(app, "fork", example="trunkline session fork ID --from-turn 3")
+    @remote(app, "fork", example="trunkline session fork 'Fix the build' --from-turn 3")
     async def fork(
         client: "Client",
         session_id: SessionName,

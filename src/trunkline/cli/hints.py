@@ -3,8 +3,12 @@
 import re
 
 from trunkline.client import ApiError, Unreachable
+from trunkline.client.errors import QUOTA_REACHED
 
 _HERE = re.compile(r"://(?:localhost|127\.[\d.]+|\[::1\])(?:[:/ ]|$)")
+_BY_CODE = {
+    "MACHINE_OFFLINE": "`trunkline machine list --terminated` shows it; `trunkline node` starts it",
+}
 _BY_STATUS = {
     401: "give --token, or set TRUNKLINE_TOKEN or TRUNKLINE_DATA",
     403: "`trunkline user me` shows whose token this is; it may have another role, or fewer scopes",
@@ -18,7 +22,9 @@ _BY_STATUS = {
 
 def of_refusal(error: ApiError) -> str:
     """Empty where the message says it all."""
-    hint = _BY_STATUS.get(error.status)
+    if error.code == QUOTA_REACHED:
+        return ""
+    hint = _BY_CODE.get(error.code) or _BY_STATUS.get(error.status)
     return f"; {hint}" if hint else ""
 
 

@@ -53,10 +53,13 @@ async def list_machines(
     )
 
 
-@remote(app, "show", example="trunkline machine show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
+@remote(app, "show", example="trunkline machine show laptop")
 async def show(client: "Client", machine_id: MachineName) -> Record:
     """Show a machine, and what it can run."""
-    machine = await client.get("machines", machine_id)
+    return _record(await client.get("machines", machine_id))
+
+
+def _record(machine: Json) -> Record:
     return Record(machine, _can_run(machine.get("runtimes")), _view(machine))
 
 
@@ -134,7 +137,7 @@ def add(
     show_result(call(url, token, data, work), as_json=as_json)
 
 
-@remote(app, "schedule", example="trunkline machine schedule --user ID --name laptop")
+@remote(app, "schedule", example="trunkline machine schedule --user Ada --name laptop")
 async def schedule(
     client: "Client",
     user: OfUser = None,
@@ -186,7 +189,7 @@ async def add_yeaft_agent(
     return Record(await client.post("users", user_id, "yeaft-agents", body=given(name=name)))
 
 
-@remote(app, "set-dialect", example="trunkline machine set-dialect ID documented")
+@remote(app, "set-dialect", example="trunkline machine set-dialect laptop documented")
 async def set_dialect(
     client: "Client",
     machine_id: MachineName,
@@ -194,13 +197,13 @@ async def set_dialect(
 ) -> Record:
     """Say how an execution plane speaks its wire, from its next connection on."""
     body = {"dialect": None if dialect == "unknown" else dialect}
-    return Record(await client.patch("machines", machine_id, body=body))
+    return _record(await client.patch("machines", machine_id, body=body))
 
 
-@remote(app, "rename", example="trunkline machine rename ID laptop")
+@remote(app, "rename", example="trunkline machine rename 'this computer' desk")
 async def rename(client: "Client", machine_id: MachineName, name: str) -> Record:
     """Rename a machine."""
-    return Record(await client.patch("machines", machine_id, body={"name": name}))
+    return _record(await client.patch("machines", machine_id, body={"name": name}))
 
 
 @remote(app, "default", example="trunkline machine default laptop")
@@ -226,7 +229,7 @@ async def default(
     return Done(f"the default machine is {found['name']} ({chosen}), {state}")
 
 
-@remote(app, "drain", example="trunkline machine drain ID")
+@remote(app, "drain", example="trunkline machine drain laptop")
 async def drain(
     client: "Client",
     machine_id: MachineName,
@@ -234,10 +237,10 @@ async def drain(
 ) -> Record:
     """Give a machine no new sessions. Those that it has stay; move or close them to empty it."""
     body = {"drain": not off}
-    return Record(await client.post("machines", machine_id, "drain", body=body))
+    return _record(await client.post("machines", machine_id, "drain", body=body))
 
 
-@remote(app, "token", example="trunkline machine token ID")
+@remote(app, "token", example="trunkline machine token laptop")
 async def token(client: "Client", machine_id: MachineName) -> Record:
     """Print a new token and ticket for an execution plane that is scheduled already."""
     machine = await client.get("machines", machine_id)
@@ -245,14 +248,14 @@ async def token(client: "Client", machine_id: MachineName) -> Record:
     return Record({"user_id": machine["user_id"], **made})
 
 
-@remote(app, "revoke-token", example="trunkline machine revoke-token ID")
+@remote(app, "revoke-token", example="trunkline machine revoke-token laptop")
 async def revoke_token(client: "Client", machine_id: MachineName) -> Done:
     """End what a machine may connect with, and its line. The machine stays; give it a new token."""
     await client.post("machines", machine_id, "revoke-token")
     return Done(f"revoked what {machine_id} could connect with")
 
 
-@remote(app, "terminate", example="trunkline machine terminate ID")
+@remote(app, "terminate", example="trunkline machine terminate laptop")
 async def terminate(client: "Client", machine_id: MachineName) -> Done:
     """Give a machine up: its line is closed, its local process stopped."""
     await client.delete("machines", machine_id)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline import names
-from trunkline.cli import choices, quotas, retention
+from trunkline.cli import choices, moments, quotas, retention
 from trunkline.cli.names import OfOrg, OfUser, SomeUser, TokenName, UserName, resolve
 from trunkline.cli.output import CommandFailed, Done, Json, Record, Rows
 from trunkline.cli.records import Records
@@ -53,15 +53,17 @@ async def _user(_client: "Client", role: Role = None, runtime: UserRuntime = Non
     return given(role=role, default_runtime_type=runtime)
 
 
-_orgs = Records(orgs, "org", ("id", "name", "created_at"), title="organisation")
+_orgs = Records(orgs, "org", "Acme", ("id", "name", "created_at"), title="organisation")
 _orgs.can_list()
 _orgs.can_create(_org, "Acme")
 _orgs.can_show()
 _orgs.can_update(_org, "--name 'Acme Labs'", "Change {}.")
-_orgs.can_delete("Delete {} with its users and all they have.")
+_orgs.can_delete(
+    "Delete {} with its users and all they have.", "Delete {} with its users and all they have?"
+)
 
 _users = Records(
-    users, "user", ("id", "name", "role", "created_at", "org_id"), list_example="--json"
+    users, "user", "Ada", ("id", "name", "role", "created_at", "org_id"), list_example="--json"
 )
 _users.can_list()
 _users.can_create(_new_user, "Ada --role org_admin")
@@ -86,7 +88,7 @@ async def login_link(
 quotas.add_to(users, orgs)
 retention.add_to_orgs(orgs)
 _users.can_update(_user, "--role admin", "Change {}.")
-_users.can_delete("Delete {} with all they have.")
+_users.can_delete("Delete {} with all they have.", "Delete {} with all they have?")
 
 
 @remote(users, "set-key", example="trunkline user set-key openai < key.txt")
@@ -172,17 +174,6 @@ def _read_secret(what: str, *, confirm: bool = False) -> str:
     return secret
 
 
-_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
-
-
-def _seconds(text: str) -> int:
-    """`90d`, `12h`, `30m` or `45s`."""
-    number, unit = text[:-1], text[-1:]
-    if unit not in _UNITS_S or not number.isascii() or not number.isdigit() or int(number) < 1:
-        raise CommandFailed(f"{text!r} is no time: say 90d, 12h, 30m or 45s")
-    return int(number) * _UNITS_S[unit]
-
-
 @remote(tokens, "create", example="trunkline token create --name phone --expires 90d --scope read")
 async def create_token(
     client: "Client",
@@ -201,7 +192,7 @@ async def create_token(
     """Issue a token. It is shown this once."""
     life_s = None if days is None else int(days * 24 * 3600)
     if expires is not None:
-        life_s = _seconds(expires)
+        life_s = moments.seconds(expires)
     body = given(
         label=name, expires_in_s=life_s, scopes=[one.value for one in scope] if scope else None
     )
@@ -209,7 +200,7 @@ async def create_token(
     return Done(str(issued["token"])) if quiet else Record(issued)
 
 
-@remote(tokens, "list", example="trunkline token list --user ID")
+@remote(tokens, "list", example="trunkline token list --user Ada")
 async def list_tokens(client: "Client", user: OfUser = None, limit: Limit = 50) -> Rows:
     """List a user's tokens, without their secrets."""
     found = await collect(client.each("users", await user_of(client, user), "tokens"), limit)
@@ -217,7 +208,7 @@ async def list_tokens(client: "Client", user: OfUser = None, limit: Limit = 50) 
     return Rows(found, columns, empty="no tokens yet: trunkline token create --name NAME")
 
 
-@remote(tokens, "revoke", example="trunkline token revoke 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
+@remote(tokens, "revoke", example="trunkline token revoke phone")
 async def revoke_token(client: "Client", token_id: TokenName) -> Done:
     """Revoke a token; what is connected with it is cut."""
     await client.delete("tokens", token_id)

@@ -67,7 +67,7 @@ async def of_org(
     skill_bytes: SkillBytes = None,
     reset: Reset = None,
 ) -> Rows:
-    """Change how much each user of an organisation may have, and the organisation itself."""
+    """Show how much each user of an organisation may have, and it itself, or change it."""
     said = _reset(reset) | given(
         sessions=sessions,
         stored_bytes=stored_bytes,
@@ -77,7 +77,7 @@ async def of_org(
         skill_bytes=skill_bytes,
     )
     if not said:
-        raise CommandFailed("say what there may be, as --agents 200; what there is: user quota")
+        return _rows(await client.get("orgs", org_id, "quotas"))
     return _rows(await client.patch("orgs", org_id, "quotas", body=said))
 
 
@@ -94,12 +94,15 @@ def _rows(found: Json) -> Rows:
 
     def shown(one: Json) -> Json:
         form = size if one["name"].endswith("bytes") else count
-        return {**one, "used": form(one["used"]), "max": form(one["max"])}
+        used = one.get("used")
+        return {**one, "used": None if used is None else form(used), "max": form(one["max"])}
+
+    def share(one: Json) -> str | None:
+        if one.get("used") is None:
+            return None  # of many users
+        return f"{100 * one['used'] / one['max']:.0f} %" if one["max"] else "–"
 
     raw = found["items"]
-    items = [
-        {**one, "share": f"{100 * one['used'] / one['max']:.0f} %" if one["max"] else "–"}
-        for one in raw
-    ]
+    items = [{**one, "share": share(one)} for one in raw]
     columns = ("name", "used", "max", "share", "source", "of")
     return Rows(items, columns, raw=raw, view=[shown(one) for one in items])

@@ -13,6 +13,7 @@ import typer
 from trunkline.cli.names import record_name
 from trunkline.cli.output import Done, Json, Record, Rows
 from trunkline.cli.remote import Command, Limit, collect, given, remote
+from trunkline.cli.sure import Sure, make_sure
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 NewName = Annotated[str | None, typer.Option(help="A new name.")]
 Body = Callable[..., Awaitable[Json]]
 """Takes a client and the options of `create` and `update`."""
-
-_ID = "01a1dd16-7fed-7860-a4ee-8e35ee94311f"
 
 
 def _as_it_is(record: Json) -> Json:
@@ -33,6 +32,8 @@ class Records(NamedTuple):
 
     app: typer.Typer
     noun: str
+    name_example: str
+    """What one of them may be called, in examples."""
     columns: tuple[str, ...]
     view: Callable[[Json], Json] = _as_it_is
     """How one of them is shown."""
@@ -49,11 +50,11 @@ class Records(NamedTuple):
     def can_list(self, text: str = "") -> None:
         async def command(client: "Client", limit: Limit = 50) -> Rows:
             found = await collect(client.each(self._path), limit)
-            many = self.many or f"{self.title or self.noun}s"
+            many = self.many or f"{self._title}s"
             empty = f"no {many} yet: trunkline {self.noun} {self.first}"
             return Rows([self.view(one) for one in found], self.columns, raw=found, empty=empty)
 
-        text = text or f"List {self.title or self.noun}s."
+        text = text or f"List {self._title}s."
         self._add("list", command, text, self.list_example)
 
     def can_create(self, body: Body, example: str, text: str = "Make {}.") -> None:
@@ -67,7 +68,7 @@ class Records(NamedTuple):
         async def command(client: "Client", record_id: str) -> Record:
             return self._record(await client.get(self._path, record_id))
 
-        self._add("show", command, "Show {}.", _ID)
+        self._add("show", command, "Show {}.", self.name_example)
 
     def can_update(
         self, body: Body, example: str, text: str = "Change {}; what is not named stays."
@@ -78,18 +79,30 @@ class Records(NamedTuple):
             changed = given(name=name) | await body(client, **options)
             return self._record(await client.patch(self._path, record_id, body=changed))
 
-        self._add("update", _with_options(command, body), text, f"ID {example}")
+        self._add("update", _with_options(command, body), text, f"{self.name_example} {example}")
 
-    def can_delete(self, text: str) -> None:
+    def can_delete(self, text: str, asks: str = "") -> None:
+        """`asks`: the question before it, where much goes with the record `{}`."""
+
         async def command(client: "Client", record_id: str) -> Done:
             await client.delete(self._path, record_id)
             return Done(f"deleted {record_id}")
 
-        self._add("delete", command, text, _ID)
+        async def asking(client: "Client", record_id: str, is_sure: Sure = False) -> Done:
+            if not is_sure:
+                record = await client.get(self._path, record_id)
+                make_sure(asks.format(f"the {self._title} '{record['name']}'"))
+            return await command(client, record_id)
+
+        self._add("delete", asking if asks else command, text, self.name_example)
 
     @property
     def _path(self) -> str:
         return self.path or f"{self.noun}s"
+
+    @property
+    def _title(self) -> str:
+        return self.title or self.noun
 
     def _record(self, record: Json) -> Record:
         return Record(record, view=self.view(record))
@@ -103,9 +116,8 @@ class Records(NamedTuple):
             for one in signature.parameters.values()
         ]
         command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        title = self.title or self.noun
-        article = "an" if title[0] in "aeio" else "a"  # a user
-        command.__doc__ = text.format(f"{article} {title}")
+        article = "an" if self._title[0] in "aeio" else "a"  # a user
+        command.__doc__ = text.format(f"{article} {self._title}")
         words = f"trunkline {self.noun} {name} {example}"
         remote(self.app, name, example=words.rstrip())(command)
 

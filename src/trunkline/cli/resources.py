@@ -25,12 +25,14 @@ memories = group("memory", "Long-term memories.")
 _skills = Records(
     skills,
     "skill",
+    "pdf",
     ("id", "skill_id", "version", "description", "source"),
     first="import FOLDER",
 )
 _servers = Records(
     mcp,
     "mcp",
+    "github",
     ("id", "name", "type", "address", "timeout_s"),
     lambda server: {**server, "address": _address(server)},
     title="MCP server",
@@ -40,6 +42,7 @@ _servers = Records(
 _memories = Records(
     memories,
     "memory",
+    "'Deploys happen'",
     ("id", "content", "created_at"),
     path="memories",
     many="memories",
@@ -91,13 +94,13 @@ async def submitted(client: "Client", limit: Limit = 50) -> Rows:
     return Rows(found, columns, empty="no agent has submitted a skill")
 
 
-@remote(skills, "approve", example="trunkline skill approve ID")
+@remote(skills, "approve", example="trunkline skill approve pdf")
 async def approve(client: "Client", evolution_id: EvolutionName) -> Record:
     """Make a skill of what an agent has submitted."""
     return Record(await client.post("evolutions", evolution_id, "approve"))
 
 
-@remote(skills, "reject", example="trunkline skill reject ID")
+@remote(skills, "reject", example="trunkline skill reject pdf")
 async def reject(client: "Client", evolution_id: EvolutionName) -> Record:
     """Decline what an agent has submitted."""
     return Record(await client.post("evolutions", evolution_id, "reject"))
@@ -115,6 +118,8 @@ def packed(package: Path) -> bytes:
 
 
 def _zipped(folder: Path) -> bytes:
+    if not any(path.name.casefold() == "skill.md" for path in folder.iterdir()):
+        raise CommandFailed(f"{folder} is no skill: it has no SKILL.md at its top")
     found = sorted(folder.rglob("*"))
     for path in found:
         if path.is_symlink():

@@ -23,7 +23,9 @@ def add_to_orgs(app: typer.Typer) -> None:
 
 
 def add_to_sessions(app: typer.Typer) -> None:
-    remote(app, "retention", example="trunkline session retention ID --days 7")(of_session)
+    remote(app, "retention", example="trunkline session retention 'Fix the build' --days 7")(
+        of_session
+    )
 
 
 async def of_org(

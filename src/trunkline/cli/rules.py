@@ -32,7 +32,7 @@ _Session = Annotated[
 _Org = Annotated[bool, typer.Option("--org", help="For everyone in the organisation.")]
 
 
-@remote(app, "list", example="trunkline rule list --session ID")
+@remote(app, "list", example="trunkline rule list --session 'Fix the build'")
 async def list_rules(
     client: "Client",
     session: Annotated[
@@ -69,7 +69,7 @@ async def add_rule(
     return Record(await client.post("rules", body=body))
 
 
-@remote(app, "remove", example="trunkline rule remove ID")
+@remote(app, "remove", example="trunkline rule remove 'bash(git status *)'")
 async def remove_rule(client: "Client", rule_id: RuleName) -> Done:
     """Remove a rule. Sessions that run stop following it at once."""
     await client.delete("rules", rule_id)

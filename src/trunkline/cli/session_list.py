@@ -3,7 +3,6 @@
 
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ from trunkline.cli import choices
 from trunkline.cli.names import OnMachine, SessionName
 from trunkline.cli.output import CommandFailed, Done, Record, Rows, Shown, Text
 from trunkline.cli.remote import remote
+from trunkline.cli.sure import Sure, make_sure
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -23,12 +23,12 @@ _IMPORT_S = 24 * 3600.0
 
 def add_to(app: typer.Typer) -> None:
     remote(app, "search", example="trunkline session search 'flaky test'")(search)
-    remote(app, "export", example="trunkline session export ID talk.jsonl")(export)
+    remote(app, "export", example="trunkline session export 'Fix the build' talk.jsonl")(export)
     remote(app, "import", example="trunkline session import talk.jsonl")(import_file)
-    remote(app, "read", example="trunkline session read ID")(read)
-    remote(app, "pin", example="trunkline session pin ID")(pin)
-    remote(app, "archive", example="trunkline session archive ID")(archive)
-    remote(app, "delete", example="trunkline session delete ID --yes")(delete)
+    remote(app, "read", example="trunkline session read 'Fix the build'")(read)
+    remote(app, "pin", example="trunkline session pin 'Fix the build'")(pin)
+    remote(app, "archive", example="trunkline session archive 'Fix the build'")(archive)
+    remote(app, "delete", example="trunkline session delete 'Fix the build' --yes")(delete)
 
 
 async def search(
@@ -124,10 +124,11 @@ async def archive(
 async def delete(
     client: "Client",
     session_id: SessionName,
-    is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    is_sure: Sure = False,
 ) -> Done:
     """Remove a session for good, with all that was said; its files on its machine stay."""
-    if not is_sure and sys.stdin.isatty():
-        typer.confirm("Remove it with all that was said?", abort=True)
+    if not is_sure:
+        title = (await client.get("sessions", session_id))["title"] or session_id
+        make_sure(f"Remove the session '{title}' with all that was said?")
     await client.http.call("DELETE", "sessions", session_id, query={"erase": True})
     return Done(f"removed {session_id}")

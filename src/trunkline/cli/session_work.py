@@ -13,6 +13,7 @@ from trunkline import limits
 from trunkline.cli.names import SessionName
 from trunkline.cli.output import CommandFailed, Done, Record, Rows, Shown, Text
 from trunkline.cli.remote import remote
+from trunkline.cli.sure import Sure, make_sure
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -47,10 +48,12 @@ def folder_of(cwd: Path | None, workspace: str | None) -> str | None:
 
 
 def add_to(app: typer.Typer) -> None:
-    remote(app, "files", example="trunkline session files ID report.md --output report.md")(files)
-    remote(app, "diff", example="trunkline session diff ID | less")(diff)
-    remote(app, "apply", example="trunkline session apply ID")(apply)
-    remote(app, "discard", example="trunkline session discard ID")(discard)
+    remote(
+        app, "files", example="trunkline session files 'Fix the build' report.md --output report.md"
+    )(files)
+    remote(app, "diff", example="trunkline session diff 'Fix the build' | less")(diff)
+    remote(app, "apply", example="trunkline session apply 'Fix the build'")(apply)
+    remote(app, "discard", example="trunkline session discard 'Fix the build'")(discard)
 
 
 async def files(
@@ -106,10 +109,10 @@ async def apply(client: "Client", session_id: SessionName) -> Record:
 async def discard(
     client: "Client",
     session_id: SessionName,
-    is_sure: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    is_sure: Sure = False,
 ) -> Done:
     """Throw away what a session has done in its worktree."""
-    if not is_sure and sys.stdin.isatty():
-        typer.confirm("Throw away what it has done?", abort=True)
+    if not is_sure:
+        make_sure("Throw away what it has done?")
     done = await client.post("sessions", session_id, "discard")
     return Done(f"discarded the work on {done['branch']}")

@@ -1,12 +1,11 @@
 """`trunkline session`: conversations, their logs, and what they ask of a person."""
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trunkline.cli import adopting, choices, forks, retention, session_list, session_work
-from trunkline.cli.agents import Workspace, acp_of
+from trunkline.cli.agents import Workspace, acp_of, pair
 from trunkline.cli.machines import with_machines
 from trunkline.cli.names import ApprovalName, Named, OfAgent, OnMachine, SessionName, option
 from trunkline.cli.output import Done, Json, Record, Rows
@@ -39,7 +38,7 @@ async def list_sessions(
     return Rows(shown, columns, raw=found, empty="no sessions yet: trunkline chat")
 
 
-@remote(app, "create", example="trunkline session create --agent ID --title 'Fix the build'")
+@remote(app, "create", example="trunkline session create --agent Coder --title 'Fix the build'")
 async def create(
     client: "Client",
     agent: OfAgent = None,
@@ -65,14 +64,14 @@ async def create(
     return Record(await client.post("sessions", body=body))
 
 
-@remote(app, "show", example="trunkline session show 01a1dd16-7fed-7860-a4ee-8e35ee94311f")
+@remote(app, "show", example="trunkline session show 'Fix the build'")
 async def show(client: "Client", session_id: SessionName) -> Record:
     """Show a session, and how to go on with it in a terminal where it runs."""
     session = await client.get("sessions", session_id)
     return Record(session, adopting.hint(session))
 
 
-@remote(app, "log", example="trunkline session log ID --after 120 --json")
+@remote(app, "log", example="trunkline session log 'Fix the build' --after 120 --json")
 async def log(
     client: "Client",
     session_id: SessionName,
@@ -96,31 +95,31 @@ def _said(event: Json) -> Json | str:
     return {name: value for name, value in event.items() if name not in ("type", "turn_id", "ts")}
 
 
-@remote(app, "rename", example="trunkline session rename ID 'A better title'")
+@remote(app, "rename", example="trunkline session rename 'Fix the build' 'A better title'")
 async def rename(client: "Client", session_id: SessionName, title: str) -> Record:
     """Give a session a title."""
     return Record(await client.patch("sessions", session_id, body={"title": title}))
 
 
-@remote(app, "configure", example="trunkline session configure ID temperature=0.2")
+@remote(app, "configure", example="trunkline session configure 'Fix the build' temperature=0.2")
 async def configure(
     client: "Client",
     session_id: SessionName,
     changes: Annotated[list[str], typer.Argument(help="NAME=VALUE; VALUE is JSON or text.")],
 ) -> Done:
     """Change parameters of a running session."""
-    await client.sessions.configure(session_id, **dict(map(_pair, changes)))
+    await client.sessions.configure(session_id, **dict(map(pair, changes)))
     return Done(f"configured {session_id}")
 
 
-@remote(app, "cancel", example="trunkline session cancel ID")
+@remote(app, "cancel", example="trunkline session cancel 'Fix the build'")
 async def cancel(client: "Client", session_id: SessionName) -> Done:
     """Cancel what a session is doing."""
     await client.sessions.cancel(session_id)
     return Done(f"cancelled {session_id}")
 
 
-@remote(app, "close", example="trunkline session close ID")
+@remote(app, "close", example="trunkline session close 'Fix the build'")
 async def close(client: "Client", session_id: SessionName) -> Done:
     """Stop a session on its machine; its log stays, and unapplied work in its worktree."""
     session = await client.get("sessions", session_id)
@@ -146,7 +145,7 @@ async def approvals(
     return Rows(found, columns, empty="no questions wait", whole="request")
 
 
-@remote(app, "answer", example="trunkline session answer APPROVAL_ID --yes")
+@remote(app, "answer", example="trunkline session answer 01a1dd16 --yes")
 async def answer(
     client: "Client",
     approval_id: ApprovalName,
@@ -165,14 +164,8 @@ async def answer(
     """Answer a question. The first answer wins."""
     more = given(answer=text, session_id=session, scope=scope, reason=reason)
     body = {"confirmed": confirmed, **more}
-    return Record(await client.post("approvals", approval_id, body=body))
-
-
-def _pair(text: str) -> tuple[str, object]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise typer.BadParameter(f"{text!r} is not NAME=VALUE")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
+    found = await client.post("approvals", approval_id, body=body)
+    request = found["request"]
+    shown = {name: found[name] for name in ("id", "session_id", "state", "answer", "answered_at")}
+    asked = {"question": request.get("message"), "tool": request.get("tool_name")}
+    return Record(found, view=asked | shown)

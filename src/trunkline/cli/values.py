@@ -21,6 +21,24 @@ def lighten(params: Iterable[Any]) -> None:
         described = getattr(param, "type_descriptor", None)
         if described is not None:
             param._runtime_param = _Light(described)
+            _say_kind(param, described.annotation)
+
+
+def _say_kind(param: Any, kind: Any) -> None:
+    """What a value is, as help says it: TEXT, not `<list[str]>`. An argument's name says enough."""
+    if param.param_type_name == "argument":
+        param.display_type_rich = lambda ctx: None
+    elif param.metavar is None:
+        is_list = get_origin(kind) is list
+        if is_list:
+            (kind,) = get_args(kind)
+        if is_list and kind not in _KINDS:
+            param.metavar = f"<{'|'.join(map(_word, _choices(kind)))}>"
+        else:
+            param.metavar = _KINDS.get(kind)
+
+
+_KINDS = {str: "TEXT", int: "NUMBER", float: "NUMBER", Path: "PATH"}
 
 
 def every(command: Any) -> Iterator[Any]:
@@ -70,8 +88,7 @@ class _Light(RuntimeParam):
             return Path(value)
         if kind in (int, float):
             return self._number(value, kind)
-        choices = get_args(kind) if get_origin(kind) is Literal else tuple(kind)
-        by_word = {_word(one): one for one in choices}
+        by_word = {_word(one): one for one in _choices(kind)}
         if _word(value) not in by_word:
             raise ValueError(names.not_one_of(_word(value), list(by_word)))
         return by_word[_word(value)]
@@ -86,6 +103,10 @@ class _Light(RuntimeParam):
         if (least is not None and not number >= least) or (most is not None and not number <= most):
             raise ValueError(f"{value} is not {_range(least, most)}")
         return number
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) is Literal else tuple(kind)
 
 
 def _word(value: Any) -> str:

@@ -13,6 +13,9 @@ ClientError
 BAD_GATEWAY = "BAD_GATEWAY"
 """The code of an error response that is not of this API: a proxy may have made it."""
 
+QUOTA_REACHED = "QUOTA_REACHED"
+"""Of the many that are refused with 429, the one that waiting does not help."""
+
 _HINTS = {
     401: "give a token: token=…, TRUNKLINE_TOKEN, or the server's data folder in TRUNKLINE_DATA",
     403: "this token may not do that: it is another user's, or lacks a scope or role",
@@ -40,12 +43,12 @@ class ApiError(ClientError):
     @property
     def hint(self) -> str:
         """What to do about it, for programmers; may be empty."""
-        return _HINTS.get(self.status, "")
+        return "" if self.code == QUOTA_REACHED else _HINTS.get(self.status, "")
 
     @property
     def is_passing(self) -> bool:
         """Whether the same request may work a little later."""
-        return self.status in (429, 502, 503, 504)
+        return self.status in (429, 502, 503, 504) and self.code != QUOTA_REACHED
 
     @property
     def is_of_gateway(self) -> bool:

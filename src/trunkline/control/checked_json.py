@@ -7,13 +7,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from trunkline import limits, names
+from trunkline.control import complaints
 from trunkline.control.errors import InvalidRequest
 
 T = TypeVar("T")
 
 # As msgspec says it: "Invalid enum value 'fre' - at `$.permission_mode`".
 _NO_CHOICE = re.compile(
-    r"Invalid enum value '?(?P<word>.*?)'?(?P<place> - at `\$(?P<path>[^`]*)`)?", re.DOTALL
+    r"Invalid enum value '?(?P<word>.*?)'?(?: - at `\$(?P<path>[^`]*)`)?", re.DOTALL
 )
 _STEP = re.compile(r"\.(?P<name>\w+)|\[[^\]]*\]")
 # Cheap signs that a body may hold what the databases cannot; only then it is walked.
@@ -38,10 +39,13 @@ def decode(raw: bytes, kind: type[T]) -> T:
 def explained(error: msgspec.MsgspecError, kind: Any) -> str:
     """What is wrong; of a word that is none of a few, with those few."""
     found = _NO_CHOICE.fullmatch(str(error))
-    if found is None:
-        return str(error)
-    choices = [str(one) for one in _choices(msgspec.inspect.type_info(kind), found["path"])]
-    return names.not_one_of(found["word"], choices) + found["place"] if choices else str(error)
+    choices: list[str] = []
+    if found is not None:
+        choices = [str(one) for one in _choices(msgspec.inspect.type_info(kind), found["path"])]
+    if found is None or not choices:
+        return complaints.in_words(str(error))
+    path = (found["path"] or "").removeprefix(".")
+    return complaints.placed(path, names.not_one_of(found["word"], choices))
 
 
 def _choices(kind: msgspec.inspect.Type, path: str | None) -> list[Any]:
@@ -70,12 +74,12 @@ def check_text(text: str, path: str) -> None:
     """Refuses what PostgreSQL does not store (NUL), and what has no UTF-8 form (half of a surrogate
     pair)."""
     if "\0" in text:
-        raise InvalidRequest(f"a NUL character - at `{path}`")
+        raise InvalidRequest(complaints.placed(path, "a NUL character"))
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise InvalidRequest(f"not valid Unicode - at `{path}`") from error
+            raise InvalidRequest(complaints.placed(path, "not valid Unicode")) from error
 
 
 def _check_json(value: Any) -> None:
@@ -85,7 +89,7 @@ def _check_json(value: Any) -> None:
         deeper: list[Any] = []
         for item in level:
             if isinstance(item, str):
-                check_text(item, "$")
+                check_text(item, "body")
             elif isinstance(item, int) and abs(item) > limits.JSON_INT_MAX:
                 raise InvalidRequest("body: an integer is out of range")
             elif isinstance(item, dict):

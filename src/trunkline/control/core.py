@@ -247,6 +247,7 @@ class Core:
             self.sessions,
             self.histories,
             self.storage,
+            self.quotas,
             self.tasks,
             clock,
             settings.data_dir,

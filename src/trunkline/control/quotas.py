@@ -51,6 +51,17 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
     of: Literal["user", "org"]
 
 
+class OrgQuota(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an administrator or the server's settings give. `of`: each user of the organisation may
+    have so much, or the organisation as a whole, which `used` is then told of."""
+
+    name: QuotaName
+    max: int
+    source: Literal["default", "org"]
+    of: Literal["user", "org"]
+    used: int | UnsetType = UNSET
+
+
 class NearQuota(msgspec.Struct, frozen=True, kw_only=True):
     """A quota of which little is left. `owner`: the name of the user or organisation."""
 
@@ -76,11 +87,12 @@ class QuotaReached(LimitReached):
 
     code = "QUOTA_REACHED"
 
-    def __init__(self, name: QuotaName, used: int, most: int) -> None:
+    def __init__(self, name: QuotaName, used: int, most: int, wanted: str = "") -> None:
+        """`wanted`: what there is no room for, where that is not what the quota usually ends."""
         self.details = {"quota": name, "used": used, "max": most}
-        wanted, unit, remedy = _WORDS[name]
+        usual, unit, remedy = _WORDS[name]
         super().__init__(
-            f"no room for {wanted}: {used:,} of {most:,} {unit} are in use (quota {name});"
+            f"no room for {wanted or usual}: {used:,} of {most:,} {unit} are in use (quota {name});"
             f" {remedy} first, or ask an administrator for more"
         )
 
@@ -128,14 +140,14 @@ class Quotas:
         if used + adding > most:
             raise QuotaReached(name, int(used), most)
 
-    async def check_stored(self, user_id: str) -> None:
-        """Whether that user may begin another turn or session. Asked for often: both numbers are
-        those of up to a minute ago, unless they speak against it."""
+    async def check_stored(self, user_id: str, adding: int = 1, wanted: str = "") -> None:
+        """Whether that user may begin another turn or session, or have so many bytes more. Asked
+        for often: both numbers are those of up to a minute ago, unless they speak against it."""
         known = await self.stored.known(user_id, self._most_stored)
-        if known.used >= known.most:
+        if known.used + adding > known.most:
             known = await self.stored.known(user_id, self._most_stored, is_full=True)
-        if known.used >= known.most:
-            raise QuotaReached("stored_bytes", known.used, known.most)
+        if known.used + adding > known.most:
+            raise QuotaReached("stored_bytes", known.used, known.most, wanted)
 
     async def _most_stored(self, user_id: str) -> int:
         async with self._store.read() as connection:
@@ -160,6 +172,21 @@ class Quotas:
             most, source = (of_org if is_orgs else of_user)[name]
             of: Literal["user", "org"] = "org" if is_orgs else "user"
             found.append(Quota(name=name, used=counts[name], max=most, source=source, of=of))
+        return found
+
+    async def of_org(self, org_id: str) -> list[OrgQuota]:
+        """What each user of the organisation may have, and what it may have itself."""
+        used = {one.name: one.used for one in await self.usage(Owner(org_id))}
+        async with self._store.read() as connection:
+            known = await self._limits(connection, Owner(org_id))
+        found: list[OrgQuota] = []
+        for name, (most, source) in known.items():
+            assert source != "user"
+            if name not in _OF_ORG:
+                found.append(OrgQuota(name=name, max=most, source=source, of="user"))
+            if name in used:
+                of_all = OrgQuota(name=name, max=most, source=source, of="org", used=used[name])
+                found.append(of_all)
         return found
 
     async def _limits(
@@ -187,12 +214,12 @@ class Quotas:
 
     # What administrators change
 
-    async def change_org(self, who: Principal, org_id: str, patch: QuotaPatch) -> list[Quota]:
+    async def change_org(self, who: Principal, org_id: str, patch: QuotaPatch) -> list[OrgQuota]:
         """For each user of the organisation, and for the organisation itself."""
         if not who.is_admin:
             raise Forbidden("only an admin may change the quotas of an organisation")
         await self._change(schema.orgs, org_id, patch)
-        return await self.usage(Owner(org_id))
+        return await self.of_org(org_id)
 
     async def change_user(self, who: Principal, owner: Owner, patch: QuotaPatch) -> list[Quota]:
         """Administrators of the organisation give up to what a user has there; admins, any."""

@@ -205,7 +205,7 @@ async def test_a_person_works_in_the_folder_that_they_are_in(
     code, said = await trunkline(world, site, "session", "apply", session_id)
     assert (code, (site / "page.txt").read_text()) == (0, "mended\n"), said
     git(site, "checkout", "-q", "page.txt")
-    code, said = await trunkline(world, site, "session", "discard", session_id)
+    code, said = await trunkline(world, site, "session", "discard", session_id, "--yes")
     assert (code, f"discarded the work on trunkline/{session_id}" in said) == (0, True)
     code, said = await trunkline(world, tmp_path, *chat, "Hello?")
     assert code == 1

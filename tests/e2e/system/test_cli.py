@@ -100,8 +100,10 @@ def test_people_and_their_tokens(cli: Cli) -> None:
     assert "UNAUTHORIZED" in refused.stderr
     assert issued["token"] not in refused.stderr
     cli.json("user", "update", "ada", "--role", "org_admin")
-    cli.ok("user", "delete", user["id"])
-    cli.ok("org", "delete", org["id"])
+    asked = cli.run("user", "delete", "ada")
+    assert (asked.returncode, "Delete the user 'Ada' with all" in asked.stderr) == (1, True)
+    cli.ok("user", "delete", user["id"], "--yes")
+    cli.ok("org", "delete", org["id"], "--yes")
 
 
 def test_a_login_link_can_be_had_while_the_server_runs(cli: Cli) -> None:
@@ -112,7 +114,7 @@ def test_a_login_link_can_be_had_while_the_server_runs(cli: Cli) -> None:
             assert answer.status == 200
         with pytest.raises(urllib.error.HTTPError, match="401"):
             urllib.request.urlopen(link["url"])
-    cli.ok("user", "delete", user["id"])
+    cli.ok("user", "delete", user["id"], "--yes")
 
 
 def test_a_machine_gets_a_new_token_until_it_is_given_up(cli: Cli) -> None:
@@ -188,7 +190,9 @@ def test_a_password_comes_from_stdin_and_a_name_has_to_be_one_users(cli: Cli) ->
 
 def test_agents_memories_servers_and_skills(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "prompt.md").write_text("Be brief.\n")
-    agent = cli.json("agent", "create", "Coder", "--prompt", f"@{tmp_path / 'prompt.md'}")
+    chosen = ("--prompt", f"@{tmp_path / 'prompt.md'}", "--session-config", "context_window=9000")
+    agent = cli.json("agent", "create", "Coder", *chosen)
+    assert agent["session_config"] == {"context_window": 9000}
     assert agent["system_prompt"] == "Be brief.\n"
     changed = cli.json("agent", "update", "coder", "--temperature", "0.2")
     assert (changed["temperature"], changed["system_prompt"]) == (0.2, "Be brief.\n")
@@ -294,7 +298,7 @@ def test_the_doctor_looks_at_the_server_that_runs(cli: Cli) -> None:
     )
     with pytest.raises(urllib.error.HTTPError, match="403"):
         urllib.request.urlopen(refused)
-    cli.ok("user", "delete", member["id"])
+    cli.ok("user", "delete", member["id"], "--yes")
 
 
 def test_a_chat_streams_and_goes_on_in_the_same_session(cli: Cli) -> None:
@@ -327,7 +331,16 @@ def test_a_chat_streams_and_goes_on_in_the_same_session(cli: Cli) -> None:
         (("session", "show", " "), 1, "names no session"),
         (("user", "me", "--url", "http://127.0.0.1:1"), 1, "is it running?"),
         (("user", "me", "--url", "gopher://x"), 1, "no http address"),
-        (("agent", "create", "x", "--prompt", "@/nothing"), 1, "cannot read"),
+        (("agent", "create", "x", "--prompt", "@/nothing"), 1, "nothing: No such file"),
+        (("agent", "create", ""), 1, "name: must not be empty (INVALID_REQUEST)"),
+        (
+            ("agent", "create", "x", "--tool", "zzzz"),
+            1,
+            "'zzzz'; there are: apply_patch, ask_user,",
+        ),
+        (("chat", " "), 2, "the message is empty"),
+        (("doctor", "--install", "zzzz"), 1, "'zzzz' is not one of openclaw, claude-code,"),
+        (("backup", "/nothing/x.tar"), 1, "no backup was made: /nothing/x.tar: No such file"),
         (("mcp", "add", "x"), 2, "either --server or --command"),
         (("chat", "--follow"), 2, "--follow needs --session"),
         (("nonsense",), 2, "No such command"),

@@ -1,6 +1,7 @@
 """Every command explains itself."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -32,6 +33,7 @@ def test_a_command_has_help_with_an_example_of_itself(path: tuple[str, ...]) -> 
     done = CliRunner().invoke(app, [*path, "--help"])
     assert done.exit_code == 0
     assert f"trunkline {' '.join(path)}" in done.output.split("Example:")[1]
+    assert not re.search(r"<(str|int|float|path|list)|list\[| range>", done.output), "for people"
 
 
 @pytest.mark.parametrize("path", [path for path in ALL if path not in SERVERS])

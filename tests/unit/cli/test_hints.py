@@ -28,6 +28,8 @@ from trunkline.client import ApiError, ClientError, Unreachable
         (ApiError(401, "UNAUTHORIZED", "no token"), "no token (UNAUTHORIZED); give --token"),
         (ApiError(403, "FORBIDDEN", "not yours"), "`trunkline user me` shows whose token"),
         (ApiError(429, "RATE_LIMITED", "slowly"), "; wait a moment"),
+        (ApiError(429, "QUOTA_REACHED", "no room: remove some"), "remove some (QUOTA_REACHED)|"),
+        (ApiError(503, "MACHINE_OFFLINE", "not online"), "; `trunkline machine list --terminated`"),
         (ApiError(502, "BAD_GATEWAY", "the server answered 502"), "behind it?"),
         (ApiError(400, "INVALID_REQUEST", "a\x1b[2J"), "a\\x1b[2J (INVALID_REQUEST)"),
         (ClientError("odd\n"), "odd\\n"),
@@ -36,5 +38,5 @@ from trunkline.client import ApiError, ClientError, Unreachable
 def test_a_failure_is_one_line_that_says_what_next(error: Exception, said: str) -> None:
     with pytest.raises(CommandFailed) as failed, failures():
         raise error
-    assert said in str(failed.value)
+    assert said in f"{failed.value}|"
     assert "\n" not in str(failed.value)

@@ -45,6 +45,13 @@ def test_a_zip_is_sent_as_it_is(tmp_path: Path) -> None:
     assert packed(tmp_path / "x.zip") == b"PK..."
 
 
+def test_a_folder_that_is_no_skill_is_not_even_read(tmp_path: Path) -> None:
+    (tmp_path / "large").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path)
+    with pytest.raises(CommandFailed, match="is no skill"):
+        packed(tmp_path)
+
+
 def test_what_is_missing_or_too_much_is_refused_before_anything_is_sent(
     folder: Path, tmp_path: Path
 ) -> None:

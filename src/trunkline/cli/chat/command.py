@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trunkline.cli import session_work
-from trunkline.cli.agents import Mode, Workspace, acp_of
+from trunkline.cli import choices, session_work
+from trunkline.cli.agents import Workspace, acp_of
 from trunkline.cli.chat.entry import Entry
 from trunkline.cli.forks import FromTurn, forked
 from trunkline.cli.names import OnMachine, option, resolve_all
@@ -71,7 +71,9 @@ def chat(
     workspace: Workspace = None,
     cwd: session_work.Cwd = None,
     worktree: session_work.Worktree = False,
-    mode: Mode = None,
+    mode: Annotated[
+        choices.Mode | None, typer.Option(help="What it may do without a question.")
+    ] = None,
     file: Annotated[
         list[Path] | None,
         typer.Option(exists=True, dir_okay=False, help="A picture or file for the message."),
@@ -96,6 +98,8 @@ def chat(
     is_talking = _is_terminal() and not follow and not as_json and message != _STDIN
     if message == _STDIN or (message is None and not follow and not is_talking):
         message = _read_message()
+    if message is not None and not message.strip():
+        raise typer.BadParameter("the message is empty")
     if file and message is None:
         raise typer.BadParameter("--file needs a message")
     chosen = agent or model or runtime or machine

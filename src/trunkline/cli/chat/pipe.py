@@ -23,6 +23,20 @@ from trunkline.client import ClientError, Event
 from trunkline.log_form import one_line
 
 
+class Failures:
+    """What keeps a session from starting ends its first turn too, in the same words: once is
+    enough."""
+
+    def __init__(self) -> None:
+        self._last: Any = None
+
+    def is_again(self, event: Event) -> bool:
+        if event.type != "execution_error":
+            return False
+        before, self._last = self._last, (event.data.get("error"), event.data.get("code"))
+        return bool(before == self._last)
+
+
 class Pipe:
     """One thing is said, and followed to its end; or a session is only watched. `is_whole`: all of
     it on stdout, for people who read there."""
@@ -30,6 +44,7 @@ class Pipe:
     def __init__(self, opened: Opened, *, as_json: bool, is_whole: bool) -> None:
         self._as_json = as_json
         self._is_here = opened.is_here
+        self._failures = Failures()
         self._out = Plain("all" if is_whole else "answer")
         self._err = None if is_whole else Plain("rest")
         self._conversation = Conversation(
@@ -92,6 +107,8 @@ class Pipe:
 
     def _show(self, event: Event) -> None:
         if event.type == "user_message" and self._conversation.is_own(event):
+            return
+        if not self._as_json and self._failures.is_again(event):
             return
         if self._as_json:
             typer.echo(json.dumps({"id": event.id, **event.data}))

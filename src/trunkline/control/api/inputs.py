@@ -33,7 +33,7 @@ def read_path(request: web.Request, name: str) -> str:
     most = limits.FILE_PATH_CHARS_MAX if name == "path" else limits.NAME_CHARS_MAX
     if len(value) > most:
         raise web.HTTPNotFound  # longer than any name of a record
-    check_text(value, f"$.{name}")
+    check_text(value, name)
     return value
 
 
@@ -52,7 +52,7 @@ def read_query(request: web.Request, kind: type[S]) -> S:
     for name in kind.__struct_fields__:
         values = request.query.getall(name, [])
         for value in values:
-            check_text(value, f"$.{name}")
+            check_text(value, name)
         if values:
             given[name] = values if name in lists else values[0]
     try:
@@ -129,7 +129,7 @@ async def read_files(request: web.Request) -> list[Upload]:
         mime = part.headers.get("Content-Type", "application/octet-stream")
         name = (part.filename or "").strip() or f"file-{len(files) + 1}"
         for text in (name, mime):
-            check_text(text, "$.files")
+            check_text(text, "files")
         shown = name[: limits.NAME_CHARS_MAX], mime[: limits.NAME_CHARS_MAX]
         files.append(Upload(*shown, content))
     if not files:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import inspect
 
 from trunkline import names
+from trunkline.control.complaints import placed
 from trunkline.control.errors import InvalidRequest
 
 # One level at a time: what is large is text, and that is never looked at.
@@ -22,16 +23,16 @@ def check_fields(raw: bytes, kind: Any) -> None:
     """InvalidRequest for a field that this type has not; `raw` is JSON of that type."""
     fields = _fields(kind)
     if fields:
-        _check(_level.decode(raw), fields, "$")
+        _check(_level.decode(raw), fields, "")
 
 
 def _check(value: "dict[str, msgspec.Raw]", fields: "dict[str, Any]", path: str) -> None:
     if problem := names.unknown_of("field", value, fields):
-        raise InvalidRequest(f"body: {problem} - at `{path}`", code="UNKNOWN_FIELD")
+        raise InvalidRequest(f"body: {placed(path, problem)}", code="UNKNOWN_FIELD")
     for name, inner in fields.items():
         if inner and name in value:
             for number, item in enumerate(_objects(bytes(value[name]))):
-                _check(item, inner, f"{path}.{name}[{number}]")
+                _check(item, inner, f"{path}.{name}[{number}]".removeprefix("."))
 
 
 def _objects(raw: bytes) -> "list[dict[str, msgspec.Raw]]":

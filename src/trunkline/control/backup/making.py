@@ -71,7 +71,9 @@ def make(
     except NotPrivate as error:
         raise Unavailable(str(error), code="NOT_PRIVATE") from error
     except (OSError, sqlite3.Error) as error:
-        raise Unavailable(f"no backup was made: {error}", code="BACKUP_FAILED") from error
+        why = error.strerror if isinstance(error, OSError) else None
+        where = f"{target}: {why}" if why else str(error)
+        raise Unavailable(f"no backup was made: {where}", code="BACKUP_FAILED") from error
     return manifest
 
 

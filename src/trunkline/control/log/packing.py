@@ -143,6 +143,11 @@ def pack_segment(first_id: int, text: str, runs: Runs) -> SegmentRow:
     )
 
 
+def packed_bytes(text: str) -> int:
+    """How long a segment of these lines is."""
+    return len(pack_segment(1, text, [(1, 0)]).body)
+
+
 def text_of(session_id: str, row: SegmentRow) -> str:
     """A segment's events, one a line."""
     try:

@@ -62,6 +62,11 @@ class Look(msgspec.Struct, frozen=True):
     session_ids: frozenset[str]
 
 
+class Departed(msgspec.Struct, frozen=True):
+    """The machine does not list what it runs: look up which sessions left it; then
+    `stop_strays`."""
+
+
 class Recall(msgspec.Struct, frozen=True):
     """Sessions were closed while the machine was given up: `adopt` them, it has to be told."""
 
@@ -79,4 +84,4 @@ class Released(msgspec.Struct, frozen=True):
     session_id: str
 
 
-Action = Append | Skip | Send | Fetch | Load | Look | Recall | Status | Released
+Action = Append | Skip | Send | Fetch | Load | Look | Departed | Recall | Status | Released

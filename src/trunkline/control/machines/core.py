@@ -11,6 +11,7 @@ from typing import Any
 from trunkline import limits
 from trunkline.control.log import events
 from trunkline.control.machines.actions import (
+    Departed,
     Look,
     Recall,
     Send,
@@ -81,6 +82,7 @@ class MachineCore(ClientInputs):
         self.state.traits = traits
         self.state.is_up, self.state.status, self.state.last_seen_ms = True, "online", self._time.ms
         self.state.line_number += 1
+        self.state.was_there = not is_fresh
         may_have_kept = traits.numbers and any(self.is_busy(one) for one in self.state.sessions)
         self.state.is_held = not is_fresh or may_have_kept
         self.state.has_listed, self.state.kept = False, NO_TURNS
@@ -111,7 +113,8 @@ class MachineCore(ClientInputs):
         elif self.state.traits.numbers:
             self._put(one, Place.UNKNOWN)  # it may be another process: its heartbeat says what runs
         if told := one.session.told:
-            is_heard = all(turn.is_heard for turn in told)
+            # One that numbers its events says itself what it has, as soon as it can be heard.
+            is_heard = self.state.traits.numbers or all(turn.is_heard for turn in told)
             one.silence_s = self._time.s + (SILENCE_S if is_heard else _UNHEARD_S)
             self.state.timed[one.id] = None
 
@@ -288,6 +291,8 @@ class MachineCore(ClientInputs):
                 if one.place is Place.UNKNOWN:
                     is_started = one.session.is_started
                     self._put(one, Place.RUNNING if is_started else Place.ABSENT)
+            if self.state.traits.starts and self.state.was_there:
+                self.out.append(Departed())
             self._advance_all()
         for session_id in list(self.state.timed):
             self._overdue(self.state.sessions[session_id], now)

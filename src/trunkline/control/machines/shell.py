@@ -18,6 +18,7 @@ from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.actions import (
     Action,
     Append,
+    Departed,
     Fetch,
     Load,
     Look,
@@ -46,6 +47,9 @@ class Sessions(Protocol):
 
     async def gone_from(self, machine_id: str, session_ids: Iterable[str]) -> dict[str, str]:
         """Which of these do not belong there any more, with their status."""
+
+    async def departed(self, machine_id: str) -> dict[str, str]:
+        """The newest that were moved away from there, with their status."""
 
     async def unsettled(self, machine_id: str) -> list[str]:
         """The closed ones that the machine has to be told to end."""
@@ -118,6 +122,8 @@ class Shell:
                     self._tasks.spawn(work, "message to tell again")
                 case Look():
                     self._tasks.spawn(self._look(machine, action.session_ids), "stray sessions")
+                case Departed():
+                    self._tasks.spawn(self._departed(machine), "sessions that were moved")
                 case Recall():
                     self._tasks.spawn(self._recall(machine), "closed sessions")
 
@@ -212,12 +218,17 @@ class Shell:
 
     async def _look(self, machine: Machine, session_ids: frozenset[str]) -> None:
         gone = await self._sessions.gone_from(machine.id, session_ids)
-        reasons = {
-            session_id: "user_closed" if status == "closed" else MOVED
-            for session_id, status in gone.items()
+        if not machine.core.state.traits.starts:
             # Where sessions need not be started from here, they may be another server's.
-            if status != "unknown" or machine.core.state.traits.starts
-        }
+            gone = {one: status for one, status in gone.items() if status != "unknown"}
+        self._stop(machine, gone)
+
+    async def _departed(self, machine: Machine) -> None:
+        self._stop(machine, await self._sessions.departed(machine.id))
+
+    def _stop(self, machine: Machine, gone: dict[str, str]) -> None:
+        """`gone`: sessions that are not the machine's any more, with their status."""
+        reasons = {one: "user_closed" if gone[one] == "closed" else MOVED for one in gone}
         with machine.input() as core:
             core.stop_strays(reasons)
 

@@ -73,6 +73,8 @@ class MachineState(msgspec.Struct, kw_only=True):
     is_up: bool = False
     line_number: int = 0
     """Grows with each line: what was begun for an earlier one is void."""
+    was_there: bool = False
+    """It may run what it ran on an earlier line."""
     sessions: dict[str, Hosted] = {}
     awaited_since_ms: int = 0
     """Since when somebody waits for a machine that never came."""

@@ -25,6 +25,8 @@ from trunkline.control.ids import id_at
 from trunkline.control.log.log import Log
 from trunkline.control.log.session_log import SessionLog
 from trunkline.control.log.store import Head, Segment
+from trunkline.control.log.weighing import Weighing
+from trunkline.control.quotas import Quotas
 from trunkline.control.records.fields import Json, Label
 from trunkline.control.sessions.choosing import Choice
 from trunkline.control.sessions.histories import Histories
@@ -95,6 +97,7 @@ class Importing:
         sessions: Sessions,
         histories: Histories,
         storage: Storage,
+        quotas: Quotas,
         tasks: Tasks,
         clock: Clock,
         folder: Path,
@@ -105,6 +108,7 @@ class Importing:
         self._sessions = sessions
         self._histories = histories
         self._storage = storage
+        self._quotas = quotas
         self._tasks = tasks
         self._clock = clock
         self._folder = folder
@@ -126,13 +130,13 @@ class Importing:
         kept: IO[bytes] | None = None
         try:
             kept = await asyncio.to_thread(_nameless, self._folder)
-            record, survey = await self._check(kept, chunks)
+            record, survey, size = await self._check(kept, chunks)
             choice = await self._choice(who, record, query)
         except BaseException:
             self._done(who, kept)
             raise
         title = (query.title or record.title or "").replace("\0", "").strip() or None
-        making = self._tasks.spawn(self._made(who, kept, survey, choice, title), "import")
+        making = self._tasks.spawn(self._made(who, kept, survey, size, choice, title), "import")
         made: Session | Exception = await asyncio.shield(making)  # who asked may go away
         if isinstance(made, Exception):
             raise made
@@ -143,27 +147,41 @@ class Importing:
         if kept is not None:
             kept.close()
 
-    async def _check(self, kept: IO[bytes], chunks: AsyncIterable[bytes]) -> tuple[Record, Survey]:
-        reading, survey = Reading(), Survey()
+    async def _check(
+        self, kept: IO[bytes], chunks: AsyncIterable[bytes]
+    ) -> tuple[Record, Survey, int]:
+        """Also how many bytes it will take in the store."""
+        reading, survey, weighing = Reading(), Survey(), Weighing()
 
         def take(lines: list[bytes]) -> None:
             for line in lines:
                 event = reading.take(line)
                 if event is not None:
                     survey.take(event)
+                    weighing.take(event.text)
             kept.writelines(lines)
 
         async for lines in _lines(chunks, self._bytes_max):
             self._storage.check()  # a file that takes the last room is nobody's
             await asyncio.to_thread(take, lines)
-        return reading.close(), survey
+        return reading.close(), survey, weighing.bytes
 
     async def _made(
-        self, who: Principal, kept: IO[bytes], survey: Survey, choice: Choice, title: str | None
+        self,
+        who: Principal,
+        kept: IO[bytes],
+        survey: Survey,
+        size: int,
+        choice: Choice,
+        title: str | None,
     ) -> Session | Exception:
         try:
             async with self._one:
-                return await self._make(who, kept, survey, choice, title)
+                owner = choice.machine.user_id
+                await self._quotas.check_stored(owner, size, f"a session of {size:,} bytes")
+                made = await self._make(who, kept, survey, choice, title)
+                self._quotas.stored.forget(owner)  # the next import finds this one counted
+                return made
         except Exception as error:
             return error
         finally:

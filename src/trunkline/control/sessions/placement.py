@@ -56,6 +56,18 @@ class Placement:
             **await self.left(machine_id, some),
         }
 
+    async def departed(self, machine_id: str) -> dict[str, str]:
+        """The newest that were moved away from the machine, with their status."""
+        table, machines = schema.sessions, schema.machines
+        owner = select(machines.c.user_id).where(machines.c.id == machine_id).scalar_subquery()
+        query = select(table.c.id, table.c.status, table.c.left_machines).where(
+            table.c.user_id == owner,
+            table.c.machine_id != machine_id,
+            table.c.left_machines.is_not(None),
+        )
+        rows = await self._store.all(query.order_by(table.c.id.desc()).limit(limits.PAGE_MAX))
+        return {row.id: row.status for row in rows if machine_id in (row.left_machines or [])}
+
     async def left(self, machine_id: str, session_ids: Iterable[str]) -> dict[str, str]:
         """The same, of sessions that there are."""
         table = schema.sessions

@@ -73,7 +73,7 @@ def install(
     wanted, _, chosen = name.partition("@")
     package = PACKAGES.get(wanted)
     if package is None:
-        raise InstallFailed(names.unknown("program", wanted, PACKAGES))
+        raise InstallFailed(names.not_one_of(wanted, PACKAGES))
     version = chosen or package.version
     if _VERSION.match(version) is None or name.endswith("@"):
         raise InstallFailed(f"not a version: {version[:80]!r}")

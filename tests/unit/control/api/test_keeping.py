@@ -20,6 +20,7 @@ RIGHTS: list[tuple[str, str, object, tuple[int, ...]]] = [
     ("GET", "/quotas?user_id={user}", None, (200, 404, 200, 404, 404, 200)),
     ("PATCH", "/users/{user}/quotas", {"agents": 7}, (403, 404, 200, 404, 404, 200)),
     ("PATCH", "/users/{admin}/quotas", {"agents": 0}, (404, 404, 403, 404, 404, 200)),
+    ("GET", "/orgs/{org}/quotas", None, (200, 200, 200, 404, 404, 200)),
     ("PATCH", "/orgs/{org}/quotas", {"agents": 9}, (403, 403, 403, 404, 404, 200)),
     ("GET", "/sessions/{session}/export?format=markdown", None, (200, 404, 200, 404, 404, 200)),
 ]

@@ -81,6 +81,7 @@ class Stage:
         self.starts: dict[str, Start | None] = {"s": start_of()}
         self.says: dict[str, Say] = {}
         self.closed: list[str] = []
+        self.moved: dict[str, str] = {}
         self.projection = Projection(self.rows, self.log, self.tasks)
         self.shell = Shell(
             self.log,
@@ -110,6 +111,9 @@ class Stage:
     async def gone_from(self, machine_id: str, session_ids: Iterable[str]) -> dict[str, str]:
         known = {"moved": "active", "unknown": "unknown"}
         return {one: known.get(one, "closed") for one in session_ids}
+
+    async def departed(self, machine_id: str) -> dict[str, str]:
+        return self.moved
 
     async def unsettled(self, machine_id: str) -> list[str]:
         return self.closed

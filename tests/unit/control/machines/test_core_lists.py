@@ -290,3 +290,17 @@ def test_a_plain_machine_that_returns_without_a_session_has_ended_its_turns(
     if listed is not None:
         pure.core.listed(listed)
     assert ("t" not in pure.state().turns) is ended
+
+
+def test_a_machine_that_numbers_its_events_is_given_time_to_say_what_it_has() -> None:
+    """Its new line may be broken, too, and nobody know it yet."""
+    pure = up(NUMBERED)
+    pure.say("t")
+    pure.core.line_down()
+    pure.up()
+    pure.passes(30)
+    assert pure.ends() == []
+    pure.up()
+    pure.core.resumed(["t"])
+    pure.passes(3600)
+    assert pure.ends() == []

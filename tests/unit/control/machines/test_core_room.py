@@ -15,6 +15,7 @@ from tests.unit.control.machines.pure import (
 from trunkline import limits
 from trunkline.control.errors import LimitReached, Unavailable
 from trunkline.control.machines.actions import (
+    Departed,
     Fetch,
     Look,
     Recall,
@@ -310,6 +311,21 @@ def test_a_session_that_moves_from_an_absent_machine_is_looked_for_there_on_its_
     pure.core.resumed()
     pure.core.listed({"s"})
     assert Look(frozenset({"s"})) in pure.actions()
+
+
+@pytest.mark.parametrize(("fresh", "lists"), [(True, False), (False, True), (False, False)])
+def test_what_left_a_machine_that_lists_nothing_is_looked_up_on_its_return(
+    fresh: bool, lists: bool
+) -> None:
+    """Its `stop` may have been lost, or never sent; a fresh one runs nothing."""
+    pure = up(VM)
+    pure.core.line_down()
+    pure.core.move("s", "other")
+    pure.up(fresh=fresh)
+    if lists:
+        pure.core.listed(set())
+    pure.passes(1)
+    assert (Departed() in pure.actions()) is not (fresh or lists)
 
 
 def test_a_session_that_moves_to_an_absent_machine_is_started_on_its_return() -> None:

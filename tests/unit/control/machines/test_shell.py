@@ -9,7 +9,7 @@ from tests.unit.control.machines.pure import NUMBERED, VM, say_of, start_of
 from tests.unit.control.machines.stage import KeptLine, Reader, Stage
 from trunkline.control.errors import Unavailable
 from trunkline.control.log import events
-from trunkline.control.machines.actions import Load
+from trunkline.control.machines.actions import Departed, Load
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Position, Saved
@@ -185,6 +185,14 @@ async def test_strays_are_stopped_for_the_reason_that_the_records_give(stage: St
         Stop("moved", "timeout"),
         Stop("unknown", "timeout"),
     ]
+
+
+async def test_a_machine_that_lists_nothing_is_told_of_what_left_it(stage: Stage) -> None:
+    stage.moved = {"moved": "active", "closed later": "closed"}
+    with stage.machine.input() as core:
+        core.out.append(Departed())
+    await stage.done()
+    assert stage.line.told == [Stop("moved", "timeout"), Stop("closed later", "user_closed")]
 
 
 async def test_what_is_not_known_is_left_alone_where_others_start_sessions_too() -> None:

@@ -122,6 +122,17 @@ async def test_a_users_own_quota_comes_before_the_orgs_and_that_before_the_serve
     assert (await used(quotas, owner))["agents"] == (1, 5, "default")
 
 
+async def test_an_organisation_is_shown_what_it_gives_and_what_it_has(world: World) -> None:
+    quotas = with_defaults(world, agents=5, skill_bytes=8)
+    changed = await quotas.change_org(world.root, world.org, QuotaPatch(stored_bytes=7))
+    found = {(one.name, one.of): (one.max, one.source, one.used) for one in changed}
+    assert found["stored_bytes", "user"] == (7, "org", msgspec.UNSET)
+    assert found["agents", "user"] == (5, "default", msgspec.UNSET)
+    assert found["skill_bytes", "org"] == (8, "default", 0)
+    assert {name for name, of in found if of == "user"} == set(NAMES) - {"skill_bytes"}
+    assert await quotas.of_org(world.org) == changed
+
+
 async def test_nobody_gives_themselves_or_others_more_than_they_may(world: World) -> None:
     quotas, owner = with_defaults(world), Owner(world.org, world.ann.user_id)
     for who in (world.ann, world.olga):

@@ -8,7 +8,7 @@ from msgspec import Meta
 from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
 from trunkline.control.core import Core
-from trunkline.control.quotas import Owner, Quota, QuotaPatch
+from trunkline.control.quotas import OrgQuota, Owner, Quota, QuotaPatch
 from trunkline.control.records.fields import Id
 
 quotas = Routes("quotas")
@@ -25,6 +25,10 @@ class QuotaList(msgspec.Struct, kw_only=True):
     items: list[Quota]
 
 
+class OrgQuotaList(msgspec.Struct, kw_only=True):
+    items: list[OrgQuota]
+
+
 @quotas.get("/quotas")
 async def list_quotas(core: Core, who: Principal, query: QuotaQuery) -> QuotaList:
     """Show how much you have of what you may have.
@@ -35,14 +39,23 @@ async def list_quotas(core: Core, who: Principal, query: QuotaQuery) -> QuotaLis
     return QuotaList(items=await core.quotas.usage(Owner(user.org_id, user.id)))
 
 
+@quotas.get("/orgs/{org_id}/quotas")
+async def list_org_quotas(core: Core, who: Principal, org_id: str) -> OrgQuotaList:
+    """Show how much each user of an organisation may have, and the organisation itself."""
+    org = await core.records.orgs.get(who, org_id)
+    return OrgQuotaList(items=await core.quotas.of_org(org.id))
+
+
 @quotas.patch("/orgs/{org_id}/quotas", audit="org.quotas_changed")
-async def change_org_quotas(core: Core, who: Principal, org_id: str, body: QuotaPatch) -> QuotaList:
+async def change_org_quotas(
+    core: Core, who: Principal, org_id: str, body: QuotaPatch
+) -> OrgQuotaList:
     """Change how much each user of an organisation may have, and the organisation itself.
 
     Only admins may.
     """
     org = await core.records.orgs.get(who, org_id)
-    return QuotaList(items=await core.quotas.change_org(who, org.id, body))
+    return OrgQuotaList(items=await core.quotas.change_org(who, org.id, body))
 
 
 @quotas.patch("/users/{user_id}/quotas", audit="user.quotas_changed")

@@ -28,6 +28,7 @@ from trunkline.wire.yeaft.questions import Pending
 _log = structlog.get_logger(__name__)
 
 _COMMANDS_MAX = 500  # that one agent takes behind a slash
+_LIST_WAIT_S = 30.0  # for the list of an agent that came back: without it, it may be told twice
 _RESUME_WAIT_S = 2.0  # for an answer to `resume_conversation`, which some agents do not give
 _QUIET_S = 10.0  # an agent that says no more for so long has ended its turn, if it may have
 _SILENCE_S = 120.0  # for a word of what it had begun, when its line came back
@@ -165,6 +166,7 @@ def _bounds(tuning: Tuning) -> Bounds:
         forwards_chars_max=limits.YEAFT_FORWARDS_CHARS_MAX,
         start_timeout_s=tuning.start_timeout_s,
         resume_wait_s=_RESUME_WAIT_S,
+        list_wait_s=_LIST_WAIT_S,
         cancel_grace_s=tuning.cancel_grace_s,
         quiet_s=_QUIET_S,
         silence_s=_SILENCE_S,
