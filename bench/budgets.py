@@ -48,6 +48,7 @@ CHECKPOINT_RATIO_TO_SQLITE_MAX = 1.0
 SESSION_START_MS_MAX = 100.0
 # Twenty sessions, the daemon's default, then fit into 300 MiB beside what they share.
 SESSION_MIB_MAX = 15.0
+SESSION_MCP_MIB_MAX = 18.0  # the SDK is loaded, and a server's tools are known
 # Nobody switches off what cannot be felt: a twentieth of a start, and less than a command's own.
 FENCE_START_MS_MAX = 5.0
 FENCE_COMMAND_MS_MAX = 3.0

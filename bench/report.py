@@ -73,6 +73,7 @@ def verdicts(results: Results) -> list[Verdict]:
         _at_most(results, Metric.SESSION_READY_MEMORY, budgets.SESSION_MIB_MAX),
         _at_most(results, Metric.SESSION_MEMORY, budgets.SESSION_MIB_MAX),
         _at_most(results, Metric.SESSION_LATER_MEMORY, budgets.SESSION_MIB_MAX),
+        _at_most(results, Metric.SESSION_MCP_MEMORY, budgets.SESSION_MCP_MIB_MAX),
         _at_most(results, Metric.FENCE_START, budgets.FENCE_START_MS_MAX),
         _at_most(results, Metric.FENCE_COMMAND, budgets.FENCE_COMMAND_MS_MAX),
         _at_most(results, Metric.FIRST_WORD, budgets.FIRST_WORD_MS_MAX),

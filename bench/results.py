@@ -38,6 +38,7 @@ class Metric(Enum):
     SESSION_READY_MEMORY = "memory of a session's own when it is ready, MiB"
     SESSION_MEMORY = "memory of a session's own after a turn, MiB"
     SESSION_LATER_MEMORY = "memory of a session's own after ten turns, MiB"
+    SESSION_MCP_MEMORY = "memory of a session's own with one stdio MCP server, after a turn, MiB"
     FENCE_START = "what the fence adds to the start of a session, on the processor, ms"
     FENCE_COMMAND = "what the fence adds to a command, ms"
     FIRST_WORD = "from the model's first byte to the reader's first event, ms"

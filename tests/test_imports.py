@@ -15,8 +15,8 @@ MODULES = sorted(OURS.rglob("*.py"))
 # What both planes have in common and neither may take from the other.
 SHARED = (
     *("trunkline.limits", "trunkline.addresses", "trunkline.extras", "trunkline.log_form"),
-    *("trunkline.names", "trunkline.permissions", "trunkline.places", "trunkline.prices"),
-    "trunkline.private_files",
+    *("trunkline.model_windows", "trunkline.names", "trunkline.permissions", "trunkline.places"),
+    *("trunkline.prices", "trunkline.private_files", "trunkline.tables"),
 )
 # What each part may import of this project, besides itself.
 MAY: dict[str, tuple[str, ...]] = {

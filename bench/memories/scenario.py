@@ -95,7 +95,7 @@ async def ways_of(store: Store, service: Memories, org: str) -> dict[str, Found]
     async def words(question: str) -> list[str]:
         async with store.read() as connection:
             terms = memory_terms.asked(question)
-            return best(await by_words(connection, scope(org, None), terms))
+            return best(await by_words(connection, org, None, terms))
 
     async def meaning(question: str) -> list[str]:
         meant = await service.index.meaning(question, is_query=True)

@@ -46,6 +46,7 @@ def _round(number: int, url: str, folder: Path, results: Results) -> None:
     results.add(Metric.SESSION_READY_MEMORY, OURS, median(seen.ready_mib))
     results.add(Metric.SESSION_MEMORY, OURS, median(seen.memory_mib))
     results.add(Metric.SESSION_LATER_MEMORY, OURS, median(seen.later_mib))
+    results.add(Metric.SESSION_MCP_MEMORY, OURS, median(seen.mcp_mib))
     results.add(Metric.TURN, OURS, median(seen.turn_ms))
     if not number % 2:
         _bare(url, folder, results)

@@ -6,6 +6,7 @@ user's message to the event that ends its turn.
 
 import asyncio
 import os
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from bench.node import mcp_server
 from trunkline.execution.home import Home
 from trunkline.execution.process.child import Failure
 from trunkline.execution.process.fork_client import Spawner
@@ -39,6 +41,8 @@ class Seen:
     """The same after a turn: what Python touches, it copies."""
     later_mib: list[float] = field(default_factory=list)
     """And after some more, which shows what grows with every turn."""
+    mcp_mib: list[float] = field(default_factory=list)
+    """Of a session with a stdio MCP server, after a turn; the server's own is not counted."""
     turn_ms: list[float] = field(default_factory=list)
 
 
@@ -101,14 +105,15 @@ async def measure(
     try:
         await spawner.start()
         await spawner.pid()  # warm from here on
+        usual = ipc.Start(
+            session_id="",
+            home=str(folder),
+            agent_config={"model": "gpt-bench"},
+            api_keys={"openai": "none"},
+            llm_config={"providers": {"openai": {"base_url": model_url}}},
+        )
         for number in range(sessions):
-            start = ipc.Start(
-                session_id=f"bench-{number}",
-                home=str(folder),
-                agent_config={"model": "gpt-bench"},
-                api_keys={"openai": "none"},
-                llm_config={"providers": {"openai": {"base_url": model_url}}},
-            )
+            start = msgspec.structs.replace(usual, session_id=f"bench-{number}")
             session = Session(spawner, sockets, home.session(start.session_id))
             started = time.perf_counter()
             await session.process.start(start)
@@ -121,6 +126,13 @@ async def measure(
         seen.later_mib = [session.own_mib() for session in opened]
         numbers = range(memory_turns, memory_turns + turns)
         seen.turn_ms = [await opened[0].turn(number) for number in numbers]
+        server = {"name": "bench", "command": sys.executable, "args": [mcp_server.__file__]}
+        with_mcp = msgspec.structs.replace(usual, session_id="bench-mcp", mcp_servers=[server])
+        session = Session(spawner, sockets, home.session("bench-mcp"))
+        opened.append(session)
+        await session.process.start(with_mcp)
+        await session.turn(0)  # which waits for the server's tools
+        seen.mcp_mib = [session.own_mib()]
     finally:
         await asyncio.gather(*(one.process.stop("done") for one in opened))
         await spawner.close()

@@ -46,7 +46,10 @@ class Trunkline:
     """The side."""
 
     name = "trunkline"
-    env: ClassVar[dict[str, str]] = {"TRUNKLINE_RATE_LIMIT_PER_MINUTE": "0"}
+    env: ClassVar[dict[str, str]] = {
+        "TRUNKLINE_RATE_LIMIT_PER_MINUTE": "0",
+        "TRUNKLINE_CONNECTIONS_PER_USER_MAX": "10000",
+    }
 
     def __init__(self) -> None:
         self.server: Server | None = None

@@ -119,6 +119,7 @@ COMMAND_TIMEOUT_S_LIMIT = 24 * 3600.0  # that those may say
 FILE_PATH_CHARS_MAX = 4_000
 SESSION_FILE_PART_BYTES_MAX = 4 * MIB  # of a session's file that one request brings
 ACP_WORDS_MAX = 100  # of the command that an agent of the runtime acp runs
+NETWORK_HOSTS_MAX = 200  # that the commands of a session may reach
 ACP_VARIABLES_MAX = 100
 WEB_TIMEOUT_S = 20.0
 WEB_BODY_BYTES_MAX = 4 * MIB  # as sent, and unpacked

@@ -12,14 +12,20 @@ PREFIX: Final = "TRUNKLINE_"
 
 CONTROL: Final = (
     *("host", "port", "data", "admin_token", "database_url", "bus_url", "keys"),
-    *("connections_max", "connections_per_address_max", "trusted_proxies", "metrics_allowed"),
+    *(
+        "connections_max",
+        "connections_per_address_max",
+        "connections_per_user_max",
+        "trusted_proxies",
+        "metrics_allowed",
+    ),
     *("rate_limit_per_minute", "public_url", "allowed_origins", "mcp_allowed_hosts", "log_sync"),
     *("low_disk_bytes",),
     *("json_logs", "log_level", "machine_away_s", "vm_connect_timeout_s", "open_agp"),
     *("open_myagent", "send_llm_message", "default_model", "fallback_model", "local_machine"),
     *("vm_command", "node_roots", "node_workspace", "machines", "fence", "model_titles"),
     *("embeddings_url", "embeddings_model", "embeddings_key"),
-    *("prices", "open_browser", "push_allowed_hosts", "push_contact"),
+    *("prices", "model_windows", "open_browser", "push_allowed_hosts", "push_contact"),
     *("quota_sessions", "quota_stored_bytes", "quota_agents", "quota_memories"),
     *("quota_snapshot_bytes", "quota_skill_bytes"),
 )
@@ -34,12 +40,14 @@ COMMANDS: Final = ("url", "token")
 """Of the command line: where the server is."""
 ENVIRONMENT: Final = frozenset(PREFIX + name.upper() for name in (*CONTROL, *NODE, *COMMANDS))
 
+ACCESS_TOOL: Final = "bash_with_access"
+"""Runs one command with more than the fence allows, after a person's yes."""
 TOOLS: Final = frozenset(
     (
         *("bash", "code_execution", "read_file", "write_file", "edit_file", "list_files"),
         *("search_files", "web_search", "web_fetch", "memory_search", "memory_write"),
         *("bash_output", "bash_stop", "apply_patch", "glob", "todo_write"),
-        *("read_skill_file", "ask_user", "delegate"),
+        *("read_skill_file", "ask_user", "delegate", ACCESS_TOOL),
     )
 )
 """What an agent of our own runtime can be allowed, besides tools of MCP servers and skills."""

@@ -8,12 +8,13 @@ import functools
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-BYTES_MAX: Final = 256 * 1024
+from trunkline import tables
+
 _MODELS_MAX = 1_000
 _PER = 1_000_000  # tokens
 _BUILT_IN = Path(__file__).with_name("prices.json")
@@ -86,17 +87,7 @@ def over_built_in(own: Prices) -> Prices:
 
 def read(path: Path) -> Prices:
     """An operator's own table. Raises ValueError that says what is wrong with it."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(BYTES_MAX + 1)
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from error
-    if len(raw) > BYTES_MAX:
-        raise ValueError(f"{path} has more than {BYTES_MAX} bytes")
-    try:
-        return msgspec.json.decode(raw, type=Prices)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path}: {error}") from error
+    return tables.read(path, Prices)
 
 
 def told(value: Any) -> Prices:

@@ -35,7 +35,8 @@ def pytest_runtest_makereport(
 @pytest.fixture(scope="module")
 def settings() -> dict[str, Any]:
     """Of the control plane; a module may have its own."""
-    return {"rate_limit_per_minute": 0, "mcp_allowed_hosts": "127.0.0.1"}
+    private = {"mcp_allowed_hosts": "127.0.0.1", "push_allowed_hosts": "127.0.0.1"}
+    return {"rate_limit_per_minute": 0, **private}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -90,5 +91,5 @@ async def visits(
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def page(visits: Visits) -> Page:
-    """Of `world.user`, after a login link."""
-    return await visits.user()
+    """Of `world.user`, logged in; it is nowhere yet."""
+    return await visits.user(None)

@@ -117,6 +117,12 @@ class Visits:
     async def stranger(self, path: str = "/", *, url: str | None = None, **options: Any) -> Page:
         """A page of somebody who is not logged in. `options`: of the profile, as `PHONE`,
         `locale="zh-CN"`, `color_scheme="dark"`. `url`: of a proxy before the control plane."""
+        page = await self._profile(url, options)
+        await page.goto(path)
+        return page
+
+    async def _profile(self, url: str | None, options: dict[str, Any]) -> Page:
+        """A tab of a new one, which shows nothing yet."""
         chosen = {**DESK, "locale": "en-US", "timezone_id": "UTC", "reduced_motion": "reduce"}
         context = await self._browser.new_context(
             base_url=url or self._control.url, **{**chosen, **options}
@@ -124,23 +130,28 @@ class Visits:
         self._contexts.append(context)
         context.set_default_timeout(WAIT_S * 1000)
         await self.watch.over(context)
-        page = await context.new_page()
-        await page.goto(path)
-        return page
+        return await context.new_page()
 
     async def user(
         self,
-        path: str = "/",
+        path: str | None = "/",
         *,
         as_user: TestUser | None = None,
         url: str | None = None,
         **more: Any,
     ) -> Page:
-        """A page of somebody whom a login link let in; further tabs: `page.context.new_page()`."""
+        """A page of somebody whom a login link let in; further tabs: `page.context.new_page()`.
+        Without a path it is nowhere yet."""
         who = as_user or self._user
         link = urlsplit((await who.ok("POST", f"/users/{who.id}/login-link"))["url"])
-        page = await self.stranger(f"{link.path}?{link.query}", url=url, **more)
-        if path != "/":
+        page = await self._profile(url, more)
+        login = f"{link.path}?{link.query}"
+        if path == "/":
+            await page.goto(login)
+            return page
+        # As the page does it, without drawing the page that it leads to.
+        assert (await page.request.get(login)).ok
+        if path is not None:
             await page.goto(path)
         return page
 

@@ -141,6 +141,7 @@ async def _fix(world: World, model: ModelServer) -> str:
     fix(model, world.node.workspace)
     agent = {"confirm": "never", "model": _MODELS[1]}
     async with await world.session(agent=agent, title="The test of prices") as talk:
+        await world.user.ok("GET", f"/sessions/{talk.id}/debug")  # from now on frames are recorded
         await talk.ask(FIX)
         return talk.id
 

@@ -117,7 +117,7 @@ async def test_the_organisation_gets_another_name(page: Page) -> None:
 
 async def test_the_organisation_keeps_its_sessions_for_so_many_days(page: Page) -> None:
     await page.goto("/org")
-    days = page.get_by_label("Days that sessions are kept")
+    days = page.get_by_label("Days that events are kept")
     await days.fill("90")
     form = page.locator("form").filter(has=days)
     await form.get_by_role("button", name="Save").click()

@@ -163,6 +163,19 @@ async def test_a_turn_is_stopped(world: World, page: Page) -> None:
     await expect(page.get_by_text("and on.")).to_have_count(0)
 
 
+async def test_a_command_that_is_cut_off_keeps_what_it_had_shown(world: World, page: Page) -> None:
+    counting = ToolUse(name="bash", arguments={"command": "echo as far as here; sleep 600"})
+    answers(world.model, "Count on", Turn(tool_calls=[counting]))
+    session_id = await opened(world, page, "Cut off", agent={"confirm": "never"})
+    await say(page, "Count on")
+    card = page.locator("[data-row=tool]")
+    output = card.get_by_role("region", name="Terminal")
+    await expect(output).to_have_text("as far as here")
+    await world.user.ok("DELETE", f"/sessions/{session_id}")
+    await expect(card).to_contain_text("Stopped")
+    await expect(output).to_have_text("as far as here")
+
+
 async def test_a_message_is_edited_in_a_copy_and_the_first_chat_stays(
     world: World, page: Page
 ) -> None:
@@ -229,6 +242,23 @@ async def test_chats_are_found_by_what_was_said_renamed_pinned_archived_and_dele
     await page.get_by_role("button", name="All", exact=True).click()
 
 
+async def test_how_much_of_a_chat_is_kept_is_bounded_by_its_organisation(
+    world: World, page: Page
+) -> None:
+    session_id = await opened(world, page, "Kept")
+    bounds = page.get_by_role("dialog", name="How much is kept")
+    await act(page, entry(page, "Kept"), "How much is kept…")
+    await expect(bounds).to_contain_text("as the organisation has it, without a bound")
+    await bounds.get_by_label("Days that events are kept").fill("30")
+    assert await axe(page) == []
+    await bounds.get_by_role("button", name="Save").click()
+    await expect(bounds).to_have_count(0)
+    kept = await world.user.ok("GET", f"/sessions/{session_id}/retention")
+    assert kept["own"] == {"days": 30, "size_bytes": None}
+    await act(page, entry(page, "Kept"), "How much is kept…")
+    await expect(bounds.get_by_label("Days that events are kept")).to_have_value("30")
+
+
 async def act(page: Page, row: Locator, name: str) -> None:
     await row.hover()
     await row.get_by_role("button", name="Actions for").click()
@@ -238,7 +268,7 @@ async def act(page: Page, row: Locator, name: str) -> None:
 async def test_what_was_written_is_kept_and_what_was_not_sent_is_sent_again(
     world: World, visits: Visits
 ) -> None:
-    page = await visits.user()
+    page = await visits.user(None)
     answers(world.model, "Kept over a reload", Turn(text="It was kept."))
     await opened(world, page, "Drafts")
     await message(page).fill("Kept over a reload")
@@ -276,15 +306,18 @@ async def test_a_picture_goes_along_and_a_command_is_completed(world: World, pag
     await expect(message(page)).to_have_value("/compact ")
     await say(page, "What is this")
     await expect(page.get_by_text("A very small picture.")).to_be_visible()
-    await expect(page.get_by_role("article", name="You")).to_contain_text("pixel.png")
+    said = page.get_by_role("article", name="You")
+    await expect(said.get_by_role("img", name="pixel.png")).to_be_visible()
     await expect(page.get_by_role("button", name="Remove pixel.png")).to_have_count(0)
+    await page.reload()
+    await expect(said).to_contain_text("pixel.png")  # the log has its name alone
 
 
 async def test_on_a_phone_the_list_and_a_chat_are_screens_of_their_own(
     world: World, visits: Visits
 ) -> None:
     answers(world.model, "From the phone", Turn(text="Read on the phone."))
-    page = await visits.user(**PHONE)
+    page = await visits.user(None, **PHONE)
     await opened(world, page, "Phone")
     await expect(page.get_by_role("complementary", name="Chats")).to_be_hidden()
     await message(page).fill("From the phone")

@@ -1,5 +1,6 @@
-"""Questions of sessions, answered from the inbox; the rules that answers make."""
+"""Questions of sessions: answered in the inbox, rules that answers make, devices that are told."""
 
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,14 +8,29 @@ from contextlib import asynccontextmanager
 from playwright.async_api import Locator, Page, Route, expect
 
 from tests.browser.harness import MARKS, PHONE, Visits, axe
+from tests.support.eventually import eventually, until
 from tests.support.model_server import ModelRequest, ToolUse, Turn
 from tests.support.node import Talk, World
-from tests.support.push_service import PushService
+from tests.support.push_service import PushService, push_service
 
 pytestmark = MARKS
 
 # Without a screen, Chromium calls them denied even where they were granted.
 _GRANTED = "Object.defineProperty(Notification, 'permission', { get: () => 'granted' })"
+# Nor has it a push service or a place for notifications: these are the only parts that are made up.
+_SUBSCRIBED = """
+  let made = null;
+  PushManager.prototype.getSubscription = async () => made;
+  PushManager.prototype.subscribe = async () => (made = {
+    endpoint: GIVEN.endpoint, options: { applicationServerKey: null }, toJSON: () => GIVEN,
+  });
+"""
+_SHOWN = """() => {
+  delete WorkerNavigator.prototype.setAppBadge;
+  self.shown = [];
+  self.registration.showNotification = async (title, { body, data }) =>
+    void self.shown.push([title, body, data.to]);
+}"""
 LONG = " && ".join(f"mkdir -p made/{number}" for number in range(80))
 
 
@@ -47,6 +63,7 @@ async def test_a_whole_command_is_shown_and_always_makes_the_rule_that_was_shown
     world: World, page: Page
 ) -> None:
     async with asking(world, "Always", bash("mkdir -p always"), bash("mkdir -p always")) as talk:
+        await page.goto("/")
         await page.get_by_role("link", name="Inbox").click()
         question = card(page, "Always")
         await expect(question.get_by_text("mkdir -p always", exact=True)).to_be_visible()
@@ -188,3 +205,45 @@ async def test_devices_are_told_by_choice_and_what_hinders_it_is_said(
     # This Chromium has no push service behind it, and says so in its console too.
     visits.watch.expect("does not support the Push API")
     await expect(page.get_by_text("push service could not be reached")).to_be_visible()
+
+
+async def test_a_phone_whose_page_is_closed_is_told_by_its_worker(
+    world: World, visits: Visits
+) -> None:
+    """From the click to the notification: the server's message, as its push service decrypts it, is
+    given to the worker that Chromium runs."""
+    async with push_service() as service:
+        phone = service.browser("phone")
+        page = await visits.user(None, **PHONE)
+        await page.context.grant_permissions(["notifications"])
+        given = f"const GIVEN = {json.dumps(phone.subscription)};"
+        await page.context.add_init_script(f"{{ {_GRANTED}; {given} {_SUBSCRIBED} }}")
+        await page.context.add_init_script("Notification.requestPermission = async () => 'granted'")
+        await page.goto("/settings")
+        await page.get_by_role("button", name="Tell this device").click()
+        await expect(page.get_by_label("needs you")).to_be_checked()
+        [worker] = page.context.service_workers
+        await worker.evaluate(_SHOWN)
+        outside = await page.context.new_page()
+        await page.close()
+        devtools = await page.context.new_cdp_session(outside)
+        known: list[dict[str, str]] = []
+        devtools.on(
+            "ServiceWorker.workerRegistrationUpdated",
+            lambda told: known.extend(told["registrations"]),
+        )
+        await devtools.send("ServiceWorker.enable")
+        [registration] = await until(lambda: known)
+        async with asking(world, "Pushed", bash("mkdir -p pushed")):
+            [told] = await phone.gets(1)
+            await devtools.send(
+                "ServiceWorker.deliverPushMessage",
+                {
+                    "origin": world.control.url,
+                    "registrationId": registration["registrationId"],
+                    "data": json.dumps(told),
+                },
+            )
+            [shown] = await eventually(lambda: worker.evaluate("() => self.shown"))
+    inbox = f"/inbox#{told['approval_id']}"
+    assert shown == ["Pushed needs you", "May I use bash?", inbox]

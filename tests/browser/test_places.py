@@ -38,7 +38,7 @@ async def test_no_address_is_left_out() -> None:
 async def test_it_opens_and_is_there_for_everybody(
     visits: Visits, ids: dict[str, str], address: str
 ) -> None:
-    page = await visits.user()
+    page = await visits.user(None)
     await opened(page, address.format(**ids))
     assert await axe(page) == []
     await darken(page)

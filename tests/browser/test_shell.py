@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.async_api import Page, expect
+from playwright.async_api import expect
 
 from tests.browser.harness import GROUND, MARKS, PHONE, Visits, axe, darken
 
@@ -13,7 +13,8 @@ FIRST_LOAD_BYTES_MAX = (
 )
 
 
-async def test_the_login_link_leads_to_the_page(page: Page) -> None:
+async def test_the_login_link_leads_to_the_page(visits: Visits) -> None:
+    page = await visits.user()
     await expect(page.get_by_role("link", name="Machines")).to_be_visible()
     sent = await page.evaluate(
         """() => performance.getEntriesByType("resource")

@@ -72,6 +72,12 @@ async def test_a_turn_with_tools_is_shown_as_it_was(
     assert (await (await started.value).path()).read_text() == "one\ntwo\n"
     assert await axe(page) == []
 
+    await page.get_by_role("button", name="Files, changes and usage").click()
+    side = page.get_by_role("complementary", name="Files, changes and usage")
+    await side.get_by_role("tab", name="Changes").click()
+    await expect(side.locator("ins")).to_have_text(["one", "two"])
+    assert await axe(page) == []
+
 
 async def test_a_page_that_is_read_again_goes_on_in_mid_stream(
     visits: Visits, world: World, model: ModelServer

@@ -14,7 +14,7 @@ from tests.docs.blocks import OPTIONS, PARSED, RUN, SHOWN, Block, blocks, comman
 from tests.docs.matching import is_like
 from tests.docs.server import Server, running
 from tests.docs.shell import Shell
-from trunkline import prices
+from trunkline import model_windows, prices
 from trunkline.control import settings
 from trunkline.control.api.http import ROUTES
 from trunkline.control.api.openapi import describe
@@ -103,6 +103,8 @@ def test_data_can_be_parsed_and_is_what_it_says(block: Block, tmp_path: Path) ->
         settings.load({}, {}, file)
     elif kind == "prices":
         prices.read(file)
+    elif kind == "model_windows":
+        model_windows.read(file)
     else:
         assert list(_validator(kind).iter_errors(value)) == []
 

@@ -27,5 +27,8 @@ class Promise(StrEnum):
     USAGE = "usage is told"
 
 
-ABSENT: dict[tuple[str, Promise], str] = {}
+ABSENT: dict[tuple[str, Promise], str] = {
+    ("Gemini", Promise.TOOL): "calls are, what they printed is not told",
+    ("Codex", Promise.USAGE): "only how full its window is",
+}
 """By a runtime's name in the page, the reason, which stands there."""

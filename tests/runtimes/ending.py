@@ -22,11 +22,13 @@ class Ending:
             await talk.cancel()
             end = await turn.end()
             assert (end["type"], end.get("cancelled")) == ("execution_complete", True)
-            await turn.requests[0].disconnected.wait()
+            if stage.runtime.hangs_up:
+                await turn.requests[0].disconnected.wait()
             again = await talk.play(Say("As you like."))
             assert await again.answer() == "As you like."
             assert len(talk.ends(turn.turn_id)) == 1
-            assert turn.prompt in str(again.requests[0].messages)
+            is_known = turn.prompt in str(again.requests[0].messages)
+            assert is_known != stage.runtime.forgets_cancelled
             gate.open()
 
     @promises(Promise.CANCEL_TOOL)

@@ -185,6 +185,8 @@ async def open_stage(runtime: RuntimeDriver, folder: Path) -> AsyncIterator[Stag
         lend(folder / "home")
         world = World(control, model, folder / "home", daemon=runtime.daemon)
         await world.open()
+        for provider, url in runtime.addresses(model).items():
+            await world.lend_key(provider, url)
         try:
             stage = Stage(runtime, world, control)
             if runtime.is_slow:

@@ -5,13 +5,15 @@ import re
 import pytest
 
 from tests.runtimes.absent import ABSENT, PAGE, Promise
-from tests.support.runtimes.acp import Copilot, OpenCode
+from tests.support.runtimes.acp import Codex, Copilot, Gemini, Goose, OpenCode
 from tests.support.runtimes.claude_code import ClaudeCode
 from tests.support.runtimes.driver import RuntimeDriver
 from tests.support.runtimes.openclaw import OpenClaw
 from tests.support.runtimes.semigraph import SemiGraph
 
-RUNTIMES: list[type[RuntimeDriver]] = [SemiGraph, ClaudeCode, OpenCode, Copilot, OpenClaw]
+RUNTIMES: list[type[RuntimeDriver]] = [
+    *(SemiGraph, ClaudeCode, OpenCode, Copilot, Codex, Gemini, Goose, OpenClaw),
+]
 _SECTION = "## What each runtime can do"
 
 

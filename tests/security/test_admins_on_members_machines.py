@@ -1,6 +1,7 @@
 """Found open: an org's admin could run sessions on a member's machine, and the member was neither
 told nor asked about dangerous tools. Admins may; the member sees it and has the say."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ import pytest
 
 from tests.support.control import LocalControl, TestUser, running
 from tests.support.orgs import admin_of_new_org
-from trunkline.control.sessions.others import stricter, under
+from trunkline.control.access.auth import Principal
+from trunkline.control.errors import Forbidden
+from trunkline.control.sessions.others import Json, check_program, stricter, under
 from trunkline.execution.orchestrator.settings import read_settings
 
 
@@ -120,6 +123,31 @@ async def test_nor_with_a_mode_in_which_the_program_asks_nobody(tmp_path: Path) 
             await admin.ok("PATCH", f"/sessions/{made['id']}/config", patch)
             shown = (await member.ok("GET", f"/sessions/{made['id']}"))["agent_config"]
             assert not modes.keys() & shown.keys()
+
+
+MINE, OTHER = {"acp": {"command": ["sh"]}}, {"acp": {"env": {"X": "1"}}}
+
+
+@pytest.mark.parametrize(
+    ("who", "config", "of_agent", "agent_owner", "is_refused"),
+    [
+        ("ann", MINE, {}, None, False),
+        ("olga", MINE, {}, None, True),
+        ("olga", OTHER, {}, None, True),
+        ("olga", MINE, MINE, "ann", False),  # the member's own agent says it
+        ("olga", MINE, MINE, "olga", True),
+        ("olga", MINE, OTHER, "ann", True),
+        ("olga", {"acp": {"preset": "codex"}}, {}, None, False),
+        ("olga", {}, {}, None, False),
+    ],
+)
+def test_no_admin_has_a_command_of_their_own_run_there(
+    who: str, config: Json, of_agent: Json, agent_owner: str | None, is_refused: bool
+) -> None:
+    """It would run unasked."""
+    principal = Principal(who, "org", "org_admin")
+    with pytest.raises(Forbidden) if is_refused else nullcontext():
+        check_program(principal, config, of_agent, "ann", agent_owner)
 
 
 async def test_what_the_member_says_later_holds_at_the_next_start(tmp_path: Path) -> None:

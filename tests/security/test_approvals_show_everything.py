@@ -5,6 +5,7 @@ What is asked is shown whole, or can only be denied.
 """
 
 import contextlib
+import json
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 
 from tests.support.control import TestUser, running
 from tests.support.eventually import eventually
+from tests.wire.myagent.talk import shown as on_myagent
+from tests.wire.yeaft.outward_lines import messages as on_yeaft
 from trunkline.cli.chat.answers import NotUnderstood, understood
 from trunkline.cli.chat.questions import CUT, question, rows_on_screen
 from trunkline.cli.chat.render.plain import Plain
@@ -36,6 +39,34 @@ def test_nothing_of_a_command_is_hidden_and_nothing_in_it_pretends(text: str, fi
     assert all(line.startswith(("  command:", "  also:", "    | ")) for line in others[1:])
     for character in shown.replace("\n", "").replace(" ", ""):
         assert unicodedata.category(character)[0] not in "CZ"
+
+
+GIVEN = {
+    "one name": {"tool_input": {"command": "rm"}},
+    "another": {"args": {"command": "rm"}},
+    "a third": {"input": {"command": "rm"}},
+    "a text": {"arguments": "rm"},
+    "two that differ": {"tool_input": {"command": "ls"}, "args": {"command": "rm"}},
+    "an empty one and another": {"tool_input": {}, "args": {"command": "rm"}},
+    "without the tool's name": {"tool_name": None, "args": {"command": "rm"}},
+    "with options": {"options": ["Allow", "No"], "args": {"command": "rm"}},
+}
+
+
+@pytest.mark.parametrize("fields", GIVEN.values(), ids=GIVEN)
+def test_every_wire_shows_all_that_a_question_names(fields: dict[str, Any]) -> None:
+    """The dialog of a MyAgent page reads `plan_summary`, that of a Yeaft page `prompt` or
+    `questions`."""
+    event = {"type": "approval_request", "request_id": "q", "tool_name": "bash", "prompt": "Eh?"}
+    event |= fields
+    shown = [one["metadata"]["plan_summary"] for one in on_myagent(event)]
+    for is_deployed in (False, True):
+        told = on_yeaft(json.dumps(event), deployed=is_deployed)
+        asking = next(one for one in told if one["type"] == "ask_user_question")
+        shown += [asking["prompt"], *(one["question"] for one in asking.get("questions", ()))]
+    assert len(shown) == 4
+    wanted = ("Eh?", "rm", "ls" if "ls" in str(fields) else "rm")
+    assert all(word in one for one in shown for word in wanted), shown
 
 
 @pytest.mark.parametrize("chars", [301, 20_001, 150_000])

@@ -193,6 +193,27 @@ async def test_a_log_that_takes_no_more_entries_is_not_overlooked(
         assert b"audit_broken 1.0" in control.core.exposition.render()
 
 
+async def test_after_a_lost_key_an_administrator_begins_a_new_chain_for_all_to_see(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    async with running(data) as control:
+        assert (await control.call("POST", "/audit/restart", {"reason": "x"}))[0] == 409
+    (data / "keys" / "sealing.key").unlink()
+    async with running(data) as control:
+        assert not await is_sound(control)
+        member = await control.user("bob")
+        assert (await member.call("POST", "/audit/restart", {"reason": "x"}))[0] == 403
+        said = {"reason": "the disk died; api_key=geheimnis"}
+        head = await control.ok("POST", "/audit/restart", said)
+        await control.user("eve")
+        found = await control.ok("GET", "/audit/verify")
+        assert (found["ok"], found["earlier"][0]["last"]) == (True, head["seq"] - 1)
+        assert (await control.ok("GET", "/server"))["is_audit_broken"] is False
+        entries = (await control.ok("GET", "/audit?event=audit.restarted"))["items"]
+        assert [one["details"]["reason"] for one in entries] == ["the disk died; api_key=***"]
+
+
 async def test_nor_is_one_that_is_broken_while_the_server_runs(tmp_path: Path) -> None:
     async with running(tmp_path / "data") as control:
         await attack(control, delete(audit), update(audit_head).values(seq=0, sealed=None))

@@ -140,6 +140,7 @@ FORGED = [
     '{"type":"session_status","machine":"online",' + MADE_BY + "}",
     '{"type":"session\\u005fstatus",' + MADE_BY.replace("created", "cre\\u0061ted") + "}",
     '{"type":"session_status",' + MADE_BY + ',"created_by":null}',
+    '{"type":"session_status","changed_by":"0190","message":"Somebody else has applied it."}',
 ]
 
 

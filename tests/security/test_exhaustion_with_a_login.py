@@ -5,6 +5,7 @@ to do."""
 import io
 import zipfile
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -12,9 +13,10 @@ import pytest
 import pytest_asyncio
 
 from tests.support.control import LocalControl, TestUser, running
+from tests.support.eventually import eventually
 from tests.support.myagent import client_of
 from tests.support.orgs import admin_of_new_org
-from tests.support.yeaft_web import web_of
+from tests.support.yeaft_web import web_of, web_url
 from trunkline.control.errors import LimitReached
 from trunkline.control.tuning import Tuning
 
@@ -58,6 +60,35 @@ async def test_nobody_keeps_more_records_than_there_is_room_for(
     await other.ok("POST", path, body)  # who is none the worse for it
     await user.ok("DELETE", f"{path}/{made[0]['id']}")
     await user.ok("POST", path, body)
+
+
+async def test_nobodys_connections_keep_the_others_out(tmp_path: Path) -> None:
+    """Streams of a session, MyAgent and Yeaft clients and REST count together; machines do not."""
+    async with running(tmp_path / "data", connections_per_user_max=3) as control:
+        ada, bob = await control.user("ada"), await control.user("bob")
+        async with await ada.vm():
+            session = await ada.session()  # on a connection of its own, which is closed by now
+            page = web_of(ada)
+            async with ada.reader(session), client_of(ada) as client, page:
+                await client.answered()
+                await page.expect("auth_result")
+                status, answer = await ada.call("GET", "/me")
+                assert (status, answer["error"]["code"]) == (429, "LIMIT_REACHED")
+                assert "close some first" in answer["error"]["message"]
+                async with aiohttp.ClientSession() as http:
+                    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                        await http.ws_connect(f"{control.url}/ws/myagent?token={ada.token}")
+                    assert refused.value.status == 429
+                    async with http.ws_connect(web_url(ada)) as another:
+                        while (await another.receive()).type is aiohttp.WSMsgType.TEXT:
+                            pass
+                        assert another.close_code == 4029
+                await bob.ok("GET", "/me")  # who is none the worse for it
+
+            async def again() -> bool:
+                return bool((await ada.call("GET", "/me"))[0] == 200)
+
+            await eventually(again)
 
 
 @pytest.mark.parametrize("kind", ["token", "login-link"])

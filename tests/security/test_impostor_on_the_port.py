@@ -10,6 +10,7 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator
+from http.client import HTTPException
 from pathlib import Path
 
 import aiohttp
@@ -18,7 +19,11 @@ import pytest
 from aiohttp import web
 
 from tests.support import warm_start
-from tests.support.control import ControlProcess, free_port, running
+from tests.support.control import ADMIN, ControlProcess, free_port, running
+from trunkline.cli.completing import candidates
+from trunkline.client import Client, Unreachable, WrongServer
+from trunkline.client.locate import find_server
+from trunkline.control.ids import new_secret
 from trunkline.control.presence import Presence
 from trunkline.places import proof_of, read_server_file
 
@@ -107,6 +112,87 @@ async def test_an_address_that_a_person_names_gets_the_token_that_they_name(
     await run(env, tmp_path, "user", "me", "--url", url, "--token", "tl_mine")
     assert impostor.was_shown_a_token
     assert not any("tl_the-admins" in one for one in impostor.seen)
+
+
+class Successor:
+    """Proves itself on its first connection, as a server does that is then killed: whoever takes
+    the port afterwards gets what comes on the connections behind it, and that is noted."""
+
+    def __init__(self, folder: Path) -> None:
+        self._key = new_secret("pr")
+        self._folder = folder
+        self._connections = 0
+        self.seen: list[str] = []
+
+    async def __aenter__(self) -> "Successor":
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        port = self._server.sockets[0].getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        server = {"url": self.url, "pid": 1, "key": self._key}
+        (self._folder / "server.json").write_bytes(msgspec.json.encode(server))
+        (self._folder / "admin-token").write_text("tl_the-admins-own-token\n")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections += 1
+        is_true = self._connections == 1
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            length = int(head.lower().partition("content-length:")[2].split()[0])
+            nonce = msgspec.json.decode(await reader.readexactly(length))["nonce"]
+            self.seen.append(head)
+            proof = proof_of(self._key if is_true else "pr_guessed", nonce, self.url)
+            body = msgspec.json.encode({"proof": proof})
+            head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n"
+            writer.write(head.encode() + body)
+            await writer.drain()
+            if not is_true:
+                self.seen.append((await reader.read(10_000)).decode())
+        except (asyncio.IncompleteReadError, IndexError):
+            self.seen.append("no proof was asked for")
+        finally:
+            writer.close()
+
+
+async def test_a_proof_counts_for_its_own_connection_alone(tmp_path: Path) -> None:
+    """Whoever takes the port behind the proof and before the request is shown nothing."""
+    async with Successor(tmp_path) as successor:
+        where = find_server(None, None, str(tmp_path), {})
+        async with Client(where) as client:
+            with pytest.raises(WrongServer):
+                await client.get("me")
+        assert len(successor.seen) >= 2
+        assert not any("tl_the-admins" in one for one in successor.seen)
+        assert "no proof was asked for" not in successor.seen
+
+
+async def test_a_completion_is_asked_for_on_the_connection_that_was_proved(tmp_path: Path) -> None:
+    async with Successor(tmp_path) as successor:
+        with pytest.raises(HTTPException):
+            await asyncio.to_thread(candidates, "agents", "", None, None, str(tmp_path))
+        assert successor.seen
+        assert not any("tl_the-admins" in one for one in successor.seen)
+
+
+async def test_a_client_finds_its_server_again_after_a_restart_and_nobody_else(
+    tmp_path: Path,
+) -> None:
+    data, port = tmp_path / "data", free_port()
+    async with running(data, port=port):
+        where = find_server(None, ADMIN, str(data), {})
+        client = Client(where)
+        mine = await client.get("me")
+    with pytest.raises(Unreachable):
+        await client.get("me")
+    async with running(data, port=port):
+        assert await client.get("me") == mine  # though its key is another one now
+        many = await asyncio.gather(*(client.get("me") for _ in range(20)))
+        assert many == [mine] * 20
+    await client.close()
 
 
 def test_a_proof_is_for_one_question_one_address_and_one_key() -> None:

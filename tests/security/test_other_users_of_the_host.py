@@ -85,6 +85,16 @@ async def test_the_keys_are_closed_wherever_they_are(tmp_path: Path) -> None:
     assert open_to_others(tmp_path / "keys") == {}
 
 
+async def test_so_are_keys_in_one_file(tmp_path: Path) -> None:
+    file = tmp_path / "keys.pem"
+    settings = Settings(data=str(tmp_path / "data"), keys=str(file))
+    await started(settings)
+    file.chmod(0o644)
+    await started(settings)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert not (tmp_path / "data" / "keys").exists()
+
+
 def another_users(tmp_path: Path) -> Path:
     """A folder that cannot be closed."""
     if os.geteuid() != 0:

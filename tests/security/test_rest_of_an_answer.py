@@ -12,9 +12,9 @@ from trunkline.control.tuning import Tuning
 SOON = Tuning(myagent_resume_s=0.0)
 
 
-@pytest.mark.parametrize("token", [None, ADMIN])
-async def test_a_client_without_a_token_is_not_given_the_answer_that_another_asked_for(
-    tmp_path: Path, token: str | None
+@pytest.mark.parametrize(("token", "others"), [(None, None), (ADMIN, None), (None, ADMIN)])
+async def test_a_client_without_a_token_shares_no_answer_that_broke_off_with_another(
+    tmp_path: Path, token: str | None, others: str | None
 ) -> None:
     async with running(tmp_path / "data", tuning=SOON, open_myagent=True) as control:
         first = TestUser(control, (await control.ok("GET", "/me"))["user"]["id"], ADMIN)
@@ -27,7 +27,7 @@ async def test_a_client_without_a_token_is_not_given_the_answer_that_another_ask
                 await vm.text(session, "it ")
                 await asking.expect("agent.partial_answer")
                 await asking.drop()
-            async with MyAgentClient(url) as stranger:
+            async with MyAgentClient(url, others) as stranger:
                 await stranger.answered()
                 await vm.text(session, "is 42")
                 await vm.event(session, type="execution_complete", content="it is 42")

@@ -7,7 +7,8 @@ import pytest
 
 from trunkline.control.access.trail import shown
 from trunkline.control.ids import new_secret
-from trunkline.control.redaction import redact
+from trunkline.control.redaction import redact, redact_command
+from trunkline.control.sessions.approval_entries import shown as asked_as
 
 
 @pytest.mark.parametrize("prefix", ["tl", "tk", "dev", "ya"])
@@ -50,6 +51,16 @@ def test_no_value_that_is_named_like_a_secret_is_shown(name: str, text: str) -> 
         (["Authorization: Basic abc"], ["Authorization: ***"]),
         (["--cookie=a=b; c=d"], ["--cookie=***"]),
         (["GOOGLE_CREDENTIALS=abc"], ["GOOGLE_CREDENTIALS=***"]),
+        (["-c", "tool --api-key abcdef x"], ["-c", "tool --api-key *** x"]),
+        (["-c", "tool --api-key 'two words' x"], ["-c", "tool --api-key *** x"]),
+        (["-c", 'tool "--token" "abc" x'], ["-c", 'tool "--token" *** x']),
+        (["-c", "tool -openai-key abc"], ["-c", "tool -openai-key ***"]),
+        (["-c", "KEY_A=1 DB_PASSWORD=abc tool"], ["-c", "KEY_A=1 DB_PASSWORD=*** tool"]),
+        (["-c", "curl -u ann:geheim http://x"], ["-c", "curl -u ann:*** http://x"]),
+        (["-c", "curl --user 'ann:geheim 2' x"], ["-c", "curl --user 'ann:***' x"]),
+        (["-c", "curl -H 'Authorization: Basic abc'"], ["-c", "curl -H 'Authorization: ***'"]),
+        (["-c", "curl -H 'Cookie: a=b; c=d' y"], ["-c", "curl -H 'Cookie: ***' y"]),
+        (["-c", "ls --max-tokens 5 --keys x"], ["-c", "ls --max-tokens 5 --keys x"]),
         (["--max-tokens=5", "--url=http://x/?a=b"], ["--max-tokens=5", "--url=http://x/?a=b"]),
     ],
 )
@@ -59,11 +70,26 @@ def test_no_secret_in_a_command_reaches_the_audit_log(
     assert shown(args) == is_shown_as
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"command": "tool --api-key abcdef"},
+        {"command": 'tool --api-key "abcdef" | cat'},
+        {"command": "tool --password 'abc\\def abcdef'"},
+    ],
+)
+def test_nor_does_one_in_a_command_that_somebody_is_asked_about(given: dict[str, str]) -> None:
+    entry = asked_as("q", {"tool_name": "bash", "tool_input": given})
+    assert "abcdef" not in entry["asked"]
+    assert "tool --" in entry["asked"]
+
+
 @pytest.mark.parametrize("piece", ["a-", "a_", "-", "token-", "key_", "x", "token=", "api-key:"])
 def test_a_long_text_does_not_hold_up_the_server(piece: str) -> None:
     """A quadratic search would take minutes."""
     started = time.process_time()
     redact(piece * 200_000)
+    redact_command(piece * 20_000)
     assert time.process_time() - started < 5
 
 

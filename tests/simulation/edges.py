@@ -205,6 +205,9 @@ class _YeaftRecords(YeaftRecords):
     async def username(self, machine: Machine) -> str:
         return "ada"
 
+    async def slash_commands(self, machine: Machine) -> None:
+        return None
+
     async def remotes(self, session_ids: list[str]) -> dict[str, Any]:
         disk = cast(Any, self._core).disk
         return {one: disk.sessions[one].get("remote") for one in session_ids}

@@ -18,8 +18,7 @@ from trunkline.control.machines import traits
 from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.shell import Shell
-from trunkline.control.machines.state import Hosted, Place
-from trunkline.control.machines.telling import Telling
+from trunkline.control.machines.state import Hosted
 from trunkline.control.sessions import notes
 from trunkline.control.sessions import state as states
 from trunkline.control.sessions.core import SessionCore
@@ -348,18 +347,6 @@ def _() -> Any:
     return patch.object(MachineCore, "say", say)
 
 
-@fault("a closed session counts as stopped before its machine was told")
-def _() -> Any:
-    real = Telling._stop
-
-    def stop(self: Telling, one: Hosted) -> None:
-        if one.place is not Place.STOPPING:
-            self._session(one).note(notes.Stopped())
-        real(self, one)
-
-    return patch.object(Telling, "_stop", stop)
-
-
 @fault("what waited for an agent on an earlier line goes out beside its repeat")
 def _() -> Any:
     def line_down(self: AgentTalk) -> None:
@@ -368,11 +355,6 @@ def _() -> Any:
             one.enter(Phase.NEW if one.phase in (Phase.NEW, Phase.STARTING) else Phase.RESTING)
 
     return patch.object(AgentTalk, "line_down", line_down)
-
-
-@fault("an agent that lists late is told again what it has")
-def _() -> Any:
-    return patch("trunkline.control.edges.yeaft_agent.agent._LIST_WAIT_S", 2.0)
 
 
 @fault("a device that has lost its turn is waited for")

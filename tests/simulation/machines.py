@@ -208,23 +208,11 @@ class SimMachine:
         if self.style.kind == "yeaft":  # no agent gives up, so it asks again what may be lost
             for job in [one for jobs in self._sessions.values() for one in jobs if one.is_asking]:
                 self._ask(job)
-        first = self._first()
+        first = self._dialect.first({one: bool(jobs) for one, jobs in self._sessions.items()})
         if self._world.random.random() < 0.5:
-            first.reverse()  # some list what they are at only behind their sync, or much later
-            if len(first) > 1 and self._world.random.random() < 0.3:
-                self._world.after(
-                    self._world.random.choice((3.0, 15.0)), self._list_late, self.link
-                )
-                del first[1:]
+            first.reverse()  # some list what they are at only behind their sync
         self._up(*first)
         self._list()
-
-    def _list_late(self, link: Link | None) -> None:
-        if self.link is link:
-            self._up(*self._first()[:1])
-
-    def _first(self) -> list[Any]:
-        return self._dialect.first({one: bool(jobs) for one, jobs in self._sessions.items()})
 
     def _acked(self, acked: dict[str, int]) -> None:
         for session_id, seq in acked.items():
@@ -277,7 +265,7 @@ class SimMachine:
             self.disorder = f"{self.id} is told {say.turn_id}, which it is at"
         jobs.append(job)
         if len(jobs) == 1:
-            self._work_later(job, is_new=True)
+            self._work_later(job)
 
     def _steer(self, steer: Steer) -> None:
         for job in self._sessions.get(steer.session_id, []):
@@ -288,10 +276,8 @@ class SimMachine:
 
     # What it does
 
-    def _work_later(self, job: Job, *, is_new: bool = False) -> None:
+    def _work_later(self, job: Job) -> None:
         delay_s = self._world.random.choice((0.001, 0.01, 0.2, 3.0))
-        if is_new and self._world.random.random() < 0.1:
-            delay_s = 12.0  # a model that thinks before it speaks
         self._world.after(delay_s, self._work, self._life, job)
 
     def _work(self, life: int, job: Job) -> None:

@@ -28,6 +28,7 @@ class Agent:
         self._cancelled = asyncio.Event()
         self._waiting: dict[int, asyncio.Future[Json]] = {}
         self._number = 0
+        self._session = ""
         self._is_logged_in = "--login" not in flags
         self._model, self._mode = "acme/one", "x#ask"
         self._heard: list[Json] = []
@@ -64,13 +65,14 @@ class Agent:
             case "session/new" | "session/load" if not self._is_logged_in:
                 raise Refused(-32000, "Authentication required")
             case "session/new":
-                session_id = f"s-{os.getpid()}"
+                self._session = f"s-{os.getpid()}"
                 with KNOWN.open("a") as file:
-                    file.write(session_id + "\n")
-                return {"sessionId": session_id, **self._options()}
+                    file.write(self._session + "\n")
+                return {"sessionId": self._session, **self._options()}
             case "session/load" | "session/resume":
                 if not KNOWN.exists() or params["sessionId"] not in KNOWN.read_text().split():
                     raise Refused(-32002, "no such session")
+                self._session = params["sessionId"]
                 self.say("what was said before")
                 return self._options()
             case "session/set_config_option":
@@ -116,7 +118,13 @@ class Agent:
         else:
             content = {"type": "text", "text": text}
             update = {"sessionUpdate": "agent_message_chunk", "content": content}
-            self.send(method="session/update", params={"sessionId": "s", "update": update})
+            self.send(
+                method="session/update", params={"sessionId": self._session, "update": update}
+            )
+
+    def _update(self, update: Json) -> None:
+        params = {"sessionId": self._session, "update": update}
+        self.send(method="session/update", params=params)
 
     async def _play(self, params: Json) -> Json:
         self._cancelled.clear()
@@ -130,7 +138,10 @@ class Agent:
                 case "say":
                     self.say(given)
                 case "update":
-                    self.send(method="session/update", params={"sessionId": "s", "update": given})
+                    self.send(
+                        method="session/update",
+                        params={"sessionId": self._session, "update": given},
+                    )
                 case "notify":
                     self.send(method=given[0], params=given[1])
                 case "ask":
@@ -166,7 +177,7 @@ class Agent:
     async def _request(self, method: str, params: Json) -> Json:
         self._number += 1
         self._waiting[self._number] = asyncio.get_running_loop().create_future()
-        self.send(id=self._number, method=method, params={"sessionId": "s", **params})
+        self.send(id=self._number, method=method, params={"sessionId": self._session, **params})
         return await self._waiting[self._number]
 
     async def run(self) -> None:

@@ -229,7 +229,7 @@ async def running(
     """A control plane inside this event loop: for tests that turn its clocks and limits."""
     if "database_url" not in settings:
         fresh_data.copy_to(data)
-    chosen = Settings(port=0, data=str(data), admin_token=ADMIN, **{**QUIET, **settings})
+    chosen = Settings(data=str(data), admin_token=ADMIN, **{"port": 0, **QUIET, **settings})
     keys = await asyncio.to_thread(Keys.open, data / "keys")
     records = RecordStore(await open_migrated(store_url(chosen), "records"))
     records.writes = Writes()

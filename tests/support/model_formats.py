@@ -1,9 +1,12 @@
-"""A scripted answer in the real streaming formats: OpenAI chat completions, Anthropic messages."""
+"""A scripted answer in the real streaming formats: OpenAI chat completions, Anthropic messages, and
+by their own files OpenAI responses and Google's."""
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
+from tests.support import model_gemini, model_responses
+from tests.support.model_responses import halves
 from tests.support.model_turns import Failure, Gate, ModelRequest, ToolUse, Turn
 
 Json = dict[str, Any]
@@ -16,12 +19,19 @@ def events(turn: Turn, request: ModelRequest, number: int) -> Iterator[Event]:
         yield turn.raw
     elif request.provider == "openai":
         yield from _openai(turn, request, number)
+    elif request.provider == "responses":
+        error = _openai_error(turn.failure or Failure())[1]["error"]
+        yield from map(_as_event, model_responses.steps(turn, request, number, error))
+    elif request.provider == "gemini":
+        yield from map(_as_data, model_gemini.chunks(turn, request, number))
     else:
         yield from _anthropic(turn, request, number)
 
 
 def whole(turn: Turn, request: ModelRequest, number: int) -> bytes:
-    """The body of an answer that was not asked for in pieces, in Anthropic's format."""
+    """The body of an answer that was not asked for in pieces, in Anthropic's or Google's format."""
+    if request.provider == "gemini":
+        return _json(model_gemini.whole(turn, request, number))
     content: list[Json] = [{"type": "text", "text": turn.whole_text}] if turn.whole_text else []
     for index, call in enumerate(turn.tool_calls):
         made = call.id or call_id("anthropic", number, index)
@@ -34,7 +44,7 @@ def whole(turn: Turn, request: ModelRequest, number: int) -> bytes:
 
 def failure(what: Failure, provider: str) -> tuple[int, bytes]:
     """Status and body of an error, as that provider sends it."""
-    status, body = (_openai_error if provider == "openai" else _anthropic_error)(what)
+    status, body = _ERRORS[provider](what)
     return what.status or status, what.body if what.body is not None else _json(body)
 
 
@@ -44,12 +54,6 @@ def call_id(provider: str, number: int, index: int) -> str:
 
 def _json(value: Json) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
-
-
-def _halves(text: str) -> list[str]:
-    """Arguments travel in pieces that are no JSON by themselves."""
-    middle = len(text) // 2
-    return [part for part in (text[:middle], text[middle:]) if part]
 
 
 def _arguments(call: ToolUse) -> str:
@@ -87,7 +91,7 @@ def _openai(turn: Turn, request: ModelRequest, number: int) -> Iterator[Event]:
             "function": {"name": call.name, "arguments": ""},
         }
         yield chunk({"tool_calls": [head]})
-        for part in _halves(_arguments(call)):
+        for part in halves(_arguments(call)):
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": part}}]})
     yield chunk({}, turn.stop_reason or ("tool_calls" if turn.tool_calls else "stop"))
     if wants_usage:
@@ -154,6 +158,14 @@ def _openai_error(what: Failure) -> tuple[int, Json]:
     }[what.kind]
     error = {"message": what.message or message, "type": kind, "param": what.param, "code": code}
     return status, {"error": error}
+
+
+def _as_event(step: Json | Gate) -> Event:
+    return step if isinstance(step, Gate) else _event(step)
+
+
+def _as_data(chunk: Json | Gate) -> Event:
+    return chunk if isinstance(chunk, Gate) else b"data: " + _json(chunk) + b"\n\n"
 
 
 def _event(data: Json) -> bytes:
@@ -229,7 +241,7 @@ def _anthropic_blocks(turn: Turn, number: int) -> Iterator[tuple[Json, list[Json
             "name": call.name,
             "input": {},
         }
-        parts = ["", *_halves(_arguments(call))]
+        parts = ["", *halves(_arguments(call))]
         yield start, [{"type": "input_json_delta", "partial_json": part} for part in parts]
 
 
@@ -258,3 +270,11 @@ def _anthropic_error(what: Failure) -> tuple[int, Json]:
     }[what.kind]
     error = {"type": kind, "message": what.message or message}
     return status, {"type": "error", "error": error, "request_id": "req_scripted"}
+
+
+_ERRORS = {
+    "openai": _openai_error,
+    "responses": _openai_error,
+    "gemini": model_gemini.error,
+    "anthropic": _anthropic_error,
+}

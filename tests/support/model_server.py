@@ -1,8 +1,9 @@
-"""A scripted model server on loopback that speaks OpenAI's and Anthropic's real formats.
+"""A scripted model server on loopback that speaks OpenAI's, Anthropic's and Google's real formats.
 
     async with ModelServer() as server:
         server.script(Turn(text="Hello"), Turn(tool_calls=[ToolUse(name="bash", …)]))
         … OPENAI_BASE_URL=server.openai_url, ANTHROPIC_BASE_URL=server.anthropic_url …
+        … GOOGLE_GEMINI_BASE_URL=server.url …
         assert server.requests[0].prompt == "Hi"
 
 `running_in_thread()` serves from a thread; `model_process.py` is a program of its own.
@@ -80,7 +81,9 @@ class ModelServer:
     async def __aenter__(self) -> "ModelServer":
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", self._serve("openai"))
+        app.router.add_post("/v1/responses", self._serve("responses"))
         app.router.add_post("/v1/messages", self._serve("anthropic"))
+        app.router.add_post("/v1beta/models/{model}:{method}", self._serve("gemini"))
         app.router.add_get("/v1/models", self._list)
         # A client that goes away cancels its handler: that is how a closed stream is seen.
         self._runner = web.AppRunner(
@@ -108,7 +111,8 @@ class ModelServer:
             headers = {name.lower(): value for name, value in request.headers.items()}
             assert request.transport is not None
             peer = request.transport.get_extra_info("peername")
-            seen = ModelRequest(provider, headers, await request.json(), peer)
+            body = {**request.match_info, **await request.json()}
+            seen = ModelRequest(provider, headers, body, peer)
             number = len(self.requests)
             self.requests.append(seen)
             try:
@@ -134,7 +138,7 @@ class ModelServer:
                 body=body,
                 headers={"Content-Type": "application/json", **turn.failure.headers},
             )
-        if seen.provider == "anthropic" and not seen.body.get("stream"):
+        if not seen.is_streamed:
             return web.Response(body=whole(turn, seen, number), content_type="application/json")
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.support import model_messages
 from tests.support.eventually import WAIT_S
 
 Json = dict[str, Any]
@@ -131,8 +132,25 @@ class ModelRequest:
         return str(self.body.get("model", ""))
 
     @property
+    def is_streamed(self) -> bool:
+        match self.provider:
+            case "anthropic":
+                return bool(self.body.get("stream"))
+            case "gemini":
+                return bool(self.body["method"] == "streamGenerateContent")
+            case _:
+                return True
+
+    @property
     def messages(self) -> list[Json]:
-        return list(self.body.get("messages", []))
+        """In the form of OpenAI's chat, or of Anthropic's."""
+        match self.provider:
+            case "responses":
+                return model_messages.of_responses(self.body)
+            case "gemini":
+                return model_messages.of_gemini(self.body)
+            case _:
+                return list(self.body.get("messages", []))
 
     @property
     def system(self) -> str:
@@ -168,15 +186,16 @@ class ModelRequest:
 
     @property
     def tool_names(self) -> list[str]:
-        tools = [
-            one.get("function") or one.get("custom") or one for one in self.body.get("tools", [])
-        ]
+        given = self.body.get("tools", [])
+        if self.provider == "gemini":
+            given = model_messages.tools_of_gemini(self.body)
+        tools = [one.get("function") or one.get("custom") or one for one in given]
         return [str(one.get("name", one.get("type", ""))) for one in tools]
 
     @property
     def tool_results(self) -> list[str]:
         """The results that the newest message or messages bring."""
-        if self.provider == "openai":
+        if self.provider != "anthropic":
             results: list[str] = []
             for one in reversed(self.messages):
                 if _text_of(one["content"]).startswith(_NOT_SAID):

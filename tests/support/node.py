@@ -125,17 +125,15 @@ class World:
 
     async def open(self, ws_url: str | None = None, **user: Any) -> "World":
         self.user = await self.control.user(**user)
-        for provider, url in (
-            ("openai", self.model.openai_url),
-            ("anthropic", self.model.anthropic_url),
-        ):
-            await self.user.ok(
-                "PUT",
-                f"/users/{self.user.id}/credentials/{provider}",
-                {"api_key": f"key-of-{provider}", "base_url": url},
-            )
+        await self.lend_key("openai", self.model.openai_url)
+        await self.lend_key("anthropic", self.model.anthropic_url)
         self.node = await self._kind(self.user, self._home, ws_url, self._env, self._daemon).start()
         return self
+
+    async def lend_key(self, provider: str, url: str) -> None:
+        """The scripted model is that provider."""
+        path = f"/users/{self.user.id}/credentials/{provider}"
+        await self.user.ok("PUT", path, {"api_key": f"key-of-{provider}", "base_url": url})
 
     async def __aenter__(self) -> "World":
         return await self.open()

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from aiohttp import WSMsgType, web
+from aiohttp import ClientSession, ClientTimeout, WSMsgType, web
 
 Json = dict[str, Any]
 
@@ -34,7 +34,6 @@ class Gateway:
         if is_nonsense(self.config):
             sys.exit("the settings are not valid")
         self.read_keys()
-        self.decided: dict[str, asyncio.Future[str]] = {}
         self.running: dict[str, asyncio.Task[None]] = {}
 
     def read_keys(self) -> None:
@@ -99,9 +98,8 @@ class Gateway:
             case "secrets.reload":
                 self.read_keys()
                 await caller.ok({})
-            case "exec.approval.resolve":
-                self.decided[params["id"]].set_result(params["decision"])
-                await caller.ok({})
+            case "trunkline.guard":
+                await caller.ok({"guards": bool(self.config["plugins"]["load"]["paths"])})
             case "chat.abort":
                 if task := self.running.pop(params["sessionKey"], None):
                     task.cancel()
@@ -186,15 +184,22 @@ class Run:
                 await self._end(rest)
 
     async def _run(self, command: str) -> None:
-        decision = "allow-once"
-        if self.entry["tools"]["exec"]["ask"] == "always":
-            self.gateway.decided["q"] = asyncio.get_running_loop().create_future()
-            asked = {"command": command, "cwd": self.entry["cwd"], "toolCallId": "c"}
-            request = {**asked, "agentId": self.params["agentId"]}
-            await self.caller.event("exec.approval.requested", {"id": "q", "request": request})
-            decision = await self.gateway.decided["q"]
-        await self._tool("exec", {"command": command}, f"{decision}: {command}")
+        call = {"tool": "exec", "input": {"command": command}, "tool_call_id": "c"}
+        answer = await self._permitted(call)
+        done = command if answer["allowed"] else answer["reason"]
+        await self._tool("exec", {"command": command}, done)
         await self._end("ran")
+
+    async def _permitted(self, call: Json) -> Json:
+        """As our plugin in the real one asks."""
+        server = self.gateway.config["mcp"]["servers"][self.params["agentId"]]
+        body = {"jsonrpc": "2.0", "id": 1, "method": "trunkline/permit", "params": call}
+        async with (
+            ClientSession(timeout=ClientTimeout()) as client,
+            client.post(server["url"], json=body, headers=server["headers"]) as response,
+        ):
+            answer: Json = (await response.json())["result"]
+            return answer
 
     async def _tool(self, name: str, args: Json, text: str) -> None:
         call = {"name": name, "toolCallId": "c"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trunkline import prices
+from trunkline import prices, tables
 from trunkline.control.errors import TrunklineError
 from trunkline.control.settings import load
 from trunkline.prices import Cost, Prices
@@ -21,6 +21,8 @@ MILLION = {"tokens_in": 1_000_000, "tokens_out": 1_000_000}
         ("gpt-4o-2024-08-06", MILLION, 12.5),
         ("openai/gpt-4o", MILLION, 12.5),
         ("gpt-4o-mini", MILLION, 0.75),
+        ("codex-mini-latest", MILLION, 7.5),
+        ("gpt-5.1-chat-latest", MILLION, 11.25),
         ("claude-sonnet-5-5", MILLION, 12.0),
         ("claude-haiku-4-5-20251001", MILLION, 6.0),
         ("demo", MILLION, 0.0),
@@ -74,7 +76,7 @@ def test_an_operators_table_stands_over_ours_unless_it_is_in_other_money(tmp_pat
         '{"models": {"x": {"input": "1", "output": 1}}}',
         '{"currency": "dollars"}',
         "[" * 100_000,
-        " " * (prices.BYTES_MAX + 1),
+        " " * (tables.BYTES_MAX + 1),
     ],
     ids=range(11),
 )

@@ -22,7 +22,7 @@ test("figures read as people write them", () => {
   assert.equal(money(0.0042, "USD", "en"), "$0.0042");
   assert.equal(money(0, "USD", "en"), "$0.00");
   assert.equal(money(2, "credits", "en"), "2.00 credits");
-  assert.equal(bytes(0, "en"), "0 byte");
+  assert.equal(bytes(0, "en"), "0 bytes");
   assert.equal(bytes(44_000_000_000, "en"), "44 GB");
   assert.equal(bytes(1_500_000, "en"), "1.5 MB");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deadlineOf, isCut, kindOf, messageOf, optionsOf, partsOf, speakerOf } from "../src/approvals/question.ts";
+import { deadlineOf, isCut, kindOf, messageOf, optionsOf, partsOf, speakerOf, translated } from "../src/approvals/question.ts";
 import { changes, counted, unified } from "../src/approvals/lines.ts";
 import { settle, settledOf } from "../src/approvals/settled.ts";
 
@@ -122,4 +122,10 @@ test("an answered question is over, also by a slow clock, until it is asked anew
   assert.equal(settledOf(anew), null);
   settle(anew, { how: "no" });
   assert.equal(settledOf(anew)?.how, "no");
+});
+
+test("the usual question is asked in the reader's language, with what was added to it", () => {
+  const mayUse = (tool: string) => `可以使用 ${tool} 吗？`;
+  assert.equal(translated("May I use bash?\nIt leaves the folder.", mayUse), "可以使用 bash 吗？\nIt leaves the folder.");
+  assert.equal(translated("Which colour? May I use red?", mayUse), "Which colour? May I use red?");
 });

@@ -97,6 +97,11 @@ const CASES: [string, Event[], string[]][] = [
     ["user do it", "tool bash stopped", "end cancelled"],
   ],
   [
+    "nor has one that ends because its session is",
+    [ASK, tool({}), { type: "tool_call_complete", tool_call_id: "c", tool_name: "bash", is_error: true, result: "cancelled", ...T }, { type: "execution_error", error: "stopped", code: "SESSION_STOPPED", ...T }],
+    ["user do it", "tool bash stopped", "end failed SESSION_STOPPED"],
+  ],
+  [
     "a plan stays where it is",
     [ASK, { type: "plan", plan: { tasks: [{ title: "x", status: "pending" }] }, ...T }, say("a"), { type: "plan", plan: { tasks: [{ title: "x", status: "completed" }] }, ...T }],
     ["user do it", "plan x=completed", "open a"],

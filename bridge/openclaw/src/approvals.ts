@@ -1,17 +1,17 @@
 /**
- * OpenClaw's questions as ours: a command that it may not run without a person, a tool of ours, a
- * question of its own. Asked by `approval_request`, answered by `approval_response`, once; what a person allowed
- * for longer is remembered here, by the exact call.
+ * OpenClaw's questions as ours: a tool that it may not use without a person, a question of its own.
+ * Asked by `approval_request`, answered by `approval_response`, once; what a person allowed for
+ * longer is remembered, by the exact call.
  */
 
 import { randomUUID } from "node:crypto";
 import type { Gateway } from "./gateway.ts";
-import { asObject, asText, asTexts, isObject, wordsOf, type Json } from "./json.ts";
+import { asObject, asText, isObject, wordsOf, type Json } from "./json.ts";
 import { patiently } from "./patience.ts";
 
 const SHOWN_BYTES_MAX = 200_000; // nobody says yes to the half of a command
-const VARIABLES_MAX = 1_000;
-const UNKNOWN = "(not told)"; // the value of a variable
+const TOO_LONG = "It is too long to be shown whole, so nobody can allow it.";
+const GRANTS_MAX = 1_000;
 const ANSWER_CHARS_MAX = 10_000;
 
 export type Emit = (type: string, fields: Json) => void;
@@ -20,8 +20,21 @@ export interface Asking {
   emit: Emit;
   audit: (event: string, details: Json) => void;
   timeoutSeconds: number;
-  /** What a tool that runs was called with, if that is known. */
-  inputOf: (toolCallId: string) => Json | undefined;
+}
+
+/** A tool that is about to run. `why` and `rule`: for the person; a rule is what "always" means. */
+export interface Call {
+  tool: string;
+  input: Json;
+  toolCallId: string;
+  why: string;
+  rule?: string;
+}
+
+export interface Verdict {
+  allowed: boolean;
+  /** Why not, in words for the model. */
+  reason: string;
 }
 
 interface Question {
@@ -41,16 +54,20 @@ interface Answer {
 
 export class Approvals {
   private readonly open = new Map<string, Question>();
-  private readonly allowed = new Set<string>();
+  private readonly allowed: Set<string>;
+  private readonly keep: (grants: string[]) => void;
   /** Told when the first question opens and when the last one is settled. */
   onWaiting: (isWaiting: boolean) => void = () => undefined;
+
+  /** `grants`: what was allowed for longer before; `keep` gets all of it when there is more. */
+  constructor(grants: string[] = [], keep: (grants: string[]) => void = () => undefined) {
+    this.allowed = new Set(grants);
+    this.keep = keep;
+  }
 
   /** An event of the gateway; true if it was a question. */
   take(event: string, payload: Json, gateway: Gateway, asking: Asking): boolean {
     switch (event) {
-      case "exec.approval.requested":
-        void this.permit(payload, gateway, asking);
-        return true;
       case "question.requested":
         void this.ask(payload, gateway, asking);
         return true;
@@ -67,6 +84,7 @@ export class Approvals {
     const scope = data["scope"];
     if (data["confirmed"] && (scope === "session" || scope === "always")) {
       this.allowed.add(question.key);
+      this.keep([...this.allowed].slice(-GRANTS_MAX));
     }
     const given = data["answer"];
     const words = typeof given === "string" ? given : given == null ? "" : JSON.stringify(given);
@@ -85,44 +103,20 @@ export class Approvals {
     }
   }
 
-  /** Whether a tool of ours may be called with this. */
-  async allows(tool: string, input: Json, asking: Asking): Promise<boolean> {
+  /** Whether a tool may run: a person is asked, unless that very call was allowed for longer. */
+  async allows({ tool, input, toolCallId, why, rule }: Call, asking: Asking): Promise<Verdict> {
     const key = JSON.stringify({ tool, input });
-    if (this.allowed.has(key)) return true;
-    if (Buffer.byteLength(key) > SHOWN_BYTES_MAX) return false;
+    if (this.allowed.has(key)) return { allowed: true, reason: "" };
+    if (Buffer.byteLength(key) > SHOWN_BYTES_MAX) return { allowed: false, reason: TOO_LONG };
     const answer = await this.put(randomUUID(), asking, key, {
       kind: "approve",
       tool_name: tool,
       tool_input: input,
-      tool_call_id: "",
-      message: `May I use ${tool}?`,
+      tool_call_id: toolCallId,
+      message: [`May I use ${tool}?`, why].filter(Boolean).join("\n"),
+      ...(rule === undefined ? {} : { rule }),
     });
-    return answer.confirmed;
-  }
-
-  private async permit(payload: Json, gateway: Gateway, asking: Asking): Promise<void> {
-    const id = asText(payload["id"]) ?? "";
-    const request = asObject(payload["request"]);
-    const command = asText(request["command"]) ?? "";
-    const cwd = asText(request["cwd"]) ?? "";
-    const toolCallId = asText(request["toolCallId"]) ?? "";
-    const env = envOf(request["envKeys"], asking.inputOf(toolCallId));
-    const input = { command, cwd, ...env };
-    const key = JSON.stringify(input);
-    let confirmed = this.allowed.has(key);
-    if (!confirmed && Buffer.byteLength(key) <= SHOWN_BYTES_MAX && command !== "") {
-      const warning = asText(request["warningText"]);
-      const answer = await this.put(id, asking, key, {
-        kind: "approve",
-        tool_name: "exec",
-        tool_input: input,
-        tool_call_id: toolCallId,
-        message: warning ? `May I run this command? ${warning}` : "May I run this command?",
-      });
-      confirmed = answer.confirmed;
-    }
-    const decision = confirmed ? "allow-once" : "deny";
-    await said(() => gateway.request("exec.approval.resolve", { id, decision }));
+    return { allowed: answer.confirmed, reason: answer.confirmed ? "" : whyNot(answer) };
   }
 
   private async ask(payload: Json, gateway: Gateway, asking: Asking): Promise<void> {
@@ -185,13 +179,9 @@ export class Approvals {
   }
 }
 
-/** The variables that a command is given: those of the call, and those that OpenClaw adds, of which
- * the question has only the names. */
-function envOf(names: unknown, call: Json | undefined): { env?: Json } {
-  const given = asObject(call?.["env"]);
-  const added = asTexts(names, VARIABLES_MAX).filter((name) => !Object.hasOwn(given, name));
-  const env = { ...given, ...Object.fromEntries(added.map((name) => [name, UNKNOWN])) };
-  return Object.keys(env).length > 0 ? { env } : {};
+function whyNot({ reason, answer }: Answer): string {
+  if (reason === "timeout") return "Nobody answered in time.";
+  return answer || "A person did not allow this.";
 }
 
 /** A run that ended meanwhile has no question any more: nobody is harmed by that. */

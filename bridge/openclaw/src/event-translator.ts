@@ -45,11 +45,6 @@ export class Translator {
     return this.texts.get(this.newest) ?? "";
   }
 
-  /** What a tool that runs was called with. */
-  inputOf(toolCallId: string): Json | undefined {
-    return this.calls.get(toolCallId)?.input;
-  }
-
   /** The payload of one `agent` event. */
   translate(payload: Json): Json[] {
     const data = asObject(payload["data"]);

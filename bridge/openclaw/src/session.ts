@@ -5,21 +5,23 @@
 
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Approvals, type Asking } from "./approvals.ts";
+import { Approvals, type Asking, type Verdict } from "./approvals.ts";
 import { takeFiles } from "./attachments.ts";
 import type { Daemon } from "./bridge.ts";
 import type { Connect, Gateway } from "./gateway.ts";
+import { keepGrants, readGrants } from "./grants.ts";
 import { earlier } from "./history.ts";
 import { asNumber, asObject, asText, isObject, wordsOf, type Json } from "./json.ts";
 import { patiently, until } from "./patience.ts";
-import { readSettings, type Settings } from "./settings.ts";
+import { configOf, readSettings, type Settings } from "./settings.ts";
 import { loadSkill, skillAt, type Skill } from "./skill-loader.ts";
-import { ToolServer } from "./tool-server.ts";
+import { ToolServer, type Use } from "./tool-server.ts";
 import { failureOf, Run, TurnFailed, type Place, type Used } from "./turn.ts";
 
 const QUEUED_MAX = 20;
 const SKILLS_MAX = 200;
 const EARLIER = "earlier.txt";
+const GRANTED = "openclaw-granted.json"; // in the session's own folder, where its agent is not
 
 export interface Surroundings {
   sessionId: string;
@@ -37,12 +39,13 @@ interface Queued {
 export class Session {
   private readonly daemon: Daemon;
   private readonly around: Surroundings;
-  private readonly approvals = new Approvals();
+  private readonly approvals: Approvals;
   private readonly queue: Queued[] = [];
   private start: Json = {};
   private settings: Settings = readSettings({}, []);
   /** Those of the running turn. */
   private turnSettings: Settings = this.settings;
+  private turnConfig: Json = {};
   private tools: ToolServer | undefined;
   private toolsUrl = "";
   private gateway: Gateway | undefined;
@@ -59,6 +62,8 @@ export class Session {
   constructor(daemon: Daemon, around: Surroundings) {
     this.daemon = daemon;
     this.around = around;
+    const file = join(around.memoryDir, "..", GRANTED);
+    this.approvals = new Approvals(readGrants(file), (grants) => keepGrants(file, grants));
   }
 
   /** `start`: what it has to do without, in words. */
@@ -70,7 +75,7 @@ export class Session {
       start["mcp_servers"],
       (method, params) => this.daemon.request(method, params),
       (method, params) => this.daemon.fireAndForget(method, params),
-      (tool, input, isDangerous) => this.permit(tool, input, isDangerous),
+      (use) => this.permit(use),
     );
     this.toolsUrl = await this.tools.open();
     const left = asText(start["turn_id"]);
@@ -100,10 +105,11 @@ export class Session {
     this.approvals.answer(data);
   }
 
-  /** New settings, from the next turn on. */
+  /** New settings, from the next turn on; new rules at once. */
   configure(data: Json): void {
     this.start = {
       ...this.start,
+      ...(Array.isArray(data["rules"]) ? { rules: data["rules"] } : {}),
       session_config: { ...asObject(this.start["session_config"]), ...data },
     };
     const problems: string[] = [];
@@ -199,6 +205,7 @@ export class Session {
     signal.throwIfAborted();
     const { daemon, settings } = this;
     this.turnSettings = settings;
+    this.turnConfig = configOf(this.start);
     const names = await this.loadSkills();
     const answer = asObject(
       await daemon.request("local.openclaw_gateway", this.wanted(names), (content) => this.tell(content)),
@@ -209,6 +216,7 @@ export class Session {
     const gateway = await this.connected(answer);
     const key = `${this.generation} ${sessionKey}`;
     if (this.prepared !== key) {
+      await patiently(() => guarded(gateway), signal);
       const overrides = { toolOverrides: { mcpServers: { [agentId]: true } } };
       const ask = (method: string, params: Json): Promise<Json> =>
         patiently(() => gateway.request(method, params), signal);
@@ -246,7 +254,6 @@ export class Session {
       temperature: settings.temperature ?? null,
       max_tokens: settings.maxTokens ?? null,
       tool_profile: settings.toolProfile,
-      confirm: settings.confirm,
       skills,
       tools_url: this.toolsUrl,
       tools_token: this.tools?.token ?? "",
@@ -276,13 +283,28 @@ export class Session {
     this.approvals.take(event, payload, this.gateway, this.asking(turnId));
   }
 
-  /** Whether a tool of ours may be called: OpenClaw itself asks for its own commands alone. */
-  private async permit(tool: string, input: Json, isDangerous: boolean): Promise<boolean> {
-    const { confirm } = this.turnSettings;
-    if (confirm === "never" || (confirm === "dangerous" && !isDangerous)) return true;
-    return this.run !== undefined && this.running !== undefined
-      ? this.approvals.allows(tool, input, this.asking(this.running.id))
-      : false; // nobody is there who could be asked
+  /** Whether a tool may be used: by rules and mode, which the daemon knows; else by a person. */
+  private async permit({ tool, input, toolCallId, paths, changes }: Use): Promise<Verdict> {
+    const judged = asObject(
+      await this.daemon.request("local.openclaw_judge", {
+        tool_name: tool,
+        tool_input: input,
+        paths,
+        changes: changes ?? null,
+        config: this.turnConfig,
+        rules: this.start["rules"] ?? [],
+        workspace: asText(this.start["workspace"]) ?? "",
+      }),
+    );
+    const why = asText(judged["why"]) ?? "";
+    if (judged["outcome"] === "run") return { allowed: true, reason: "" };
+    if (judged["outcome"] !== "ask") return { allowed: false, reason: why };
+    if (this.run === undefined || this.running === undefined) {
+      return { allowed: false, reason: "Nobody is there who could be asked." };
+    }
+    const rule = asText(judged["rule"]);
+    const call = { tool, input, toolCallId, why, ...(rule === undefined ? {} : { rule }) };
+    return this.approvals.allows(call, this.asking(this.running.id));
   }
 
   private asking(turnId: string): Asking {
@@ -291,7 +313,6 @@ export class Session {
       audit: (name, details) =>
         this.daemon.fireAndForget("audit_log", { event: name, details: { ...details, turn_id: turnId } }),
       timeoutSeconds: this.turnSettings.approvalTimeoutSeconds,
-      inputOf: (toolCallId) => this.run?.inputOf(toolCallId),
     };
   }
 
@@ -367,3 +388,10 @@ export class Session {
 
 /** A person ended the turn. */
 class Cancelled extends Error {}
+
+/** Its tools ask nobody but our plugin: without that they are not used. */
+async function guarded(gateway: Gateway): Promise<void> {
+  const answer = await gateway.request("trunkline.guard", {});
+  if (answer["guards"] === true) return;
+  throw new TurnFailed("RUNTIME_FAILED", "This OpenClaw does not ask before it uses its tools.");
+}

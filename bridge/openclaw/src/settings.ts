@@ -16,7 +16,6 @@ export interface Settings {
   model: string;
   temperature?: number;
   maxTokens?: number;
-  confirm: "never" | "dangerous" | "always";
   toolProfile: string;
   /** OpenClaw's own skills that may be used; undefined: none was named. */
   skills?: string[];
@@ -26,14 +25,18 @@ export interface Settings {
 }
 
 /** Where several name a setting, the last wins: the agent's, OpenClaw's own, the session's. */
-export function readSettings(start: Json, problems: string[]): Settings {
+export function configOf(start: Json): Json {
   const session = asObject(start["session_config"]);
-  const all: Json = {
+  return {
     ...asObject(start["agent_config"]),
     ...asObject(start["openclaw_config"]),
     ...session,
     ...asObject(session["openclaw_config"]),
   };
+}
+
+export function readSettings(start: Json, problems: string[]): Settings {
+  const all = configOf(start);
   const temperature = within(all, "temperature", 0, 2, problems);
   const maxTokens = within(all, "max_tokens", 1, 10_000_000, problems);
   const skills = Array.isArray(all["skills"]) ? asTexts(all["skills"], SKILLS_MAX) : undefined;
@@ -41,8 +44,6 @@ export function readSettings(start: Json, problems: string[]): Settings {
   return {
     systemPrompt: asText(all["system_prompt"]) ?? "",
     model: asText(all["model"]) ?? "",
-    confirm: (oneOf(all, "confirm", ["never", "dangerous", "always"], problems) ??
-      "never") as Settings["confirm"],
     toolProfile: oneOf(all, "tool_profile", PROFILES, problems) ?? "coding",
     timeoutSeconds: within(all, "timeout_seconds", 0.001, 86_400, problems) ?? TURN_TIMEOUT_S,
     approvalTimeoutSeconds:

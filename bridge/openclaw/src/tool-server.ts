@@ -1,22 +1,35 @@
 /**
  * Tools of ours for OpenClaw: an MCP server on loopback, for this session alone. The user's
- * long-term memory, and the remote MCP servers of the session, both through the daemon.
+ * long-term memory, and the remote MCP servers of the session, both through the daemon. Here the
+ * gateway also asks whether a tool of its own may run.
  */
 
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { asNumber, asObject, asText, isObject, wordsOf, type Json } from "./json.ts";
+import type { Verdict } from "./approvals.ts";
+import { asNumber, asObject, asText, asTexts, isObject, wordsOf, type Json } from "./json.ts";
 
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 const SERVERS_MAX = 50;
 const TOOLS_MAX = 200; // of one server
+const PATHS_MAX = 100; // of one call
 const PROTOCOL = "2025-06-18";
 
 export type Ask = (method: string, params: Json) => Promise<unknown>;
 
-/** Whether a tool may be called with this; a dangerous one can change something. */
-export type Permit = (tool: string, input: Json, isDangerous: boolean) => Promise<boolean>;
+/** A tool that is about to be used. `changes`: whether it can change something, where that is
+ * known; `paths`: the files that it touches. */
+export interface Use {
+  tool: string;
+  input: Json;
+  toolCallId: string;
+  paths: string[];
+  changes?: boolean;
+}
+
+/** Whether it may be. */
+export type Permit = (use: Use) => Promise<Verdict>;
 
 interface Tool {
   definition: Json;
@@ -112,11 +125,13 @@ export class ToolServer {
         const tool = (await this.all()).get(name);
         if (tool === undefined) return { error: { code: -32602, message: "there is no such tool" } };
         const input = asObject(params["arguments"]);
-        if (!(await this.permit(name, input, tool.isDangerous))) {
-          return { result: { ...text("A person did not allow this call."), isError: true } };
-        }
+        const use = { tool: name, input, toolCallId: "", paths: [], changes: tool.isDangerous };
+        const { allowed, reason } = await this.permit(use);
+        if (!allowed) return { result: { ...text(reason), isError: true } };
         return { result: await called(tool, input) };
       }
+      case "trunkline/permit": // of OpenClaw's own tools, by its gateway
+        return { result: { ...(await this.permit(useOf(params))) } };
       default:
         return { error: { code: -32601, message: "there is no such method" } };
     }
@@ -225,6 +240,15 @@ export class ToolServer {
       },
     };
   }
+}
+
+function useOf(params: Json): Use {
+  return {
+    tool: asText(params["tool"]) ?? "",
+    input: asObject(params["input"]),
+    toolCallId: asText(params["tool_call_id"]) ?? "",
+    paths: asTexts(params["paths"], PATHS_MAX),
+  };
 }
 
 async function called(tool: Tool, input: Json): Promise<Json> {

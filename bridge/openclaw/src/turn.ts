@@ -114,10 +114,6 @@ export class Run {
     }
   }
 
-  /** What a tool that runs was called with. */
-  inputOf(toolCallId: string): Json | undefined {
-    return this.translator.inputOf(toolCallId);
-  }
 
   /** An `agent` event; of other runs, or after the end, nothing is shown. */
   take(payload: Json): void {

@@ -68,6 +68,8 @@ export class FakeGateway implements Gateway {
   onEvent: (event: string, payload: Json) => void = () => undefined;
   onLost: () => void = () => undefined;
   isOpen = true;
+  /** Whether our plugin is in it. */
+  guards = true;
   /** What it knows of the session already. */
   past: Json[] = [];
   readonly requests: { method: string; params: Json }[] = [];
@@ -82,6 +84,7 @@ export class FakeGateway implements Gateway {
       return {};
     }
     if (method === "chat.history") return { messages: this.past };
+    if (method === "trunkline.guard") return { guards: this.guards };
     if (method !== "agent") return {};
     accepted?.({ runId: params["idempotencyKey"], status: "accepted" });
     return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp } from "node:fs/promises";
+import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
@@ -20,10 +20,12 @@ beforeEach(async () => {
   connections = 0;
   daemon.answers["local.openclaw_gateway"] = () => place;
   const folder = await mkdtemp(join(tmpdir(), "session-"));
+  const memoryDir = join(folder, "memory");
+  await mkdir(memoryDir);
   session = new Session(daemon, {
     sessionId: "one",
     skillsCache: folder,
-    memoryDir: folder,
+    memoryDir,
     connect: async () => {
       connections += 1;
       return gateway;
@@ -175,31 +177,60 @@ test("events of another run of the session are not shown", async () => {
   assert.deepEqual(daemon.of("text_chunk"), []);
 });
 
-test("with confirm, a person is asked before a tool of ours, and nobody where there is no turn", async () => {
+/** Asks at the address of the session's tools, as the gateway does. */
+async function post(method: string, params: Json): Promise<string> {
+  const { tools_url: url, tools_token: token } = daemon.asked[0]?.params ?? {};
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const headers = { authorization: `Bearer ${token}` };
+  return (await fetch(String(url), { method: "POST", headers, body })).text();
+}
+
+test("a tool is used as the daemon judges it: a person is asked, and nobody where there is no turn", async () => {
   daemon.answers["mcp_tools"] = () => ({ tools: [{ name: "buy" }] });
   daemon.answers["mcp_call"] = () => ({ result: "bought" });
-  await opened({ agent_config: { confirm: "dangerous" }, mcp_servers: [{ name: "shop" }] });
+  daemon.answers["local.openclaw_judge"] = () => ({ outcome: "ask", why: "It costs.", rule: "r" });
+  const rules = [{ effect: "ask", rule: "mcp__shop" }];
+  await opened({ agent_config: { confirm: "dangerous" }, mcp_servers: [{ name: "shop" }], rules });
   session.say({ message: "Hi", turn_id: "t" });
   await gateway.running();
-  const { tools_url: url, tools_token: token } = daemon.asked[0]?.params ?? {};
-  const buy = async (): Promise<string> => {
-    const params = { name: "mcp__shop__buy", arguments: {} };
-    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
-    const headers = { authorization: `Bearer ${token}` };
-    return (await fetch(String(url), { method: "POST", headers, body })).text();
-  };
+  const buy = (): Promise<string> => post("tools/call", { name: "mcp__shop__buy", arguments: {} });
   for (const confirmed of [true, false]) {
     const bought = buy();
     const asked = await daemon.until("approval_request", confirmed ? 1 : 2);
     assert.deepEqual([asked["tool_name"], asked["turn_id"]], ["mcp__shop__buy", "t"]);
+    assert.deepEqual([asked["rule"], asked["message"]], ["r", "May I use mcp__shop__buy?\nIt costs."]);
     session.answer({ request_id: asked["request_id"], confirmed });
     assert.equal((await bought).includes("bought"), confirmed);
   }
+  const judged = daemon.asked.find((one) => one.method === "local.openclaw_judge")?.params ?? {};
+  assert.deepEqual(judged["rules"], rules);
+  assert.deepEqual(judged["config"], { confirm: "dangerous" });
   gateway.answer("Done");
   await daemon.end("t");
   await new Promise(setImmediate);
-  assert.ok((await buy()).includes("did not allow"));
+  assert.ok((await buy()).includes("Nobody is there"));
   assert.equal(daemon.of("approval_request").length, 2);
+});
+
+test("what rules or the mode refuse is refused with their words, and new rules hold at once", async () => {
+  daemon.answers["local.openclaw_judge"] = ({ rules }) =>
+    Array.isArray(rules) && rules.length > 0 ? { outcome: "refuse", why: "no" } : { outcome: "run" };
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  await gateway.running();
+  const permit = (): Promise<string> => post("trunkline/permit", { tool: "write", input: {} });
+  assert.ok((await permit()).includes('"allowed":true'));
+  session.configure({ rules: [{ effect: "deny", rule: "edit_file" }] });
+  assert.ok((await permit()).includes('"allowed":false,"reason":"no"'));
+});
+
+test("a gateway without our plugin is not used: its tools would ask nobody", async () => {
+  gateway.guards = false;
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  const end = await daemon.end("t");
+  assert.deepEqual([end["type"], end["code"]], ["execution_error", "RUNTIME_FAILED"]);
+  assert.deepEqual(gateway.of("agent"), []);
 });
 
 test("a turn that the gateway did not begin is told to it again, under another id", async () => {

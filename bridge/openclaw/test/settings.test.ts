@@ -25,14 +25,13 @@ test("what makes no sense is left out, and said in words", () => {
   const problems: string[] = [];
   const settings = readSettings(
     {
-      agent_config: { temperature: "hot", max_tokens: -1, confirm: "maybe", system_prompt: 3 },
+      agent_config: { temperature: "hot", max_tokens: -1, system_prompt: 3 },
       openclaw_config: { tool_profile: "data-analysis", skills: "all", thinking: "wild" },
     },
     problems,
   );
-  assert.equal(problems.length, 5);
+  assert.equal(problems.length, 4);
   assert.equal(settings.temperature, undefined);
-  assert.equal(settings.confirm, "never");
   assert.equal(settings.toolProfile, "coding");
   assert.equal(settings.systemPrompt, "");
 });

@@ -3,6 +3,7 @@ import { afterEach, test } from "node:test";
 import { asObject, type Json } from "../src/json.ts";
 import { ToolServer, type Permit } from "../src/tool-server.ts";
 
+const YES = { allowed: true, reason: "" };
 let server: ToolServer | undefined;
 afterEach(() => server?.close());
 
@@ -10,7 +11,7 @@ async function open(
   servers: unknown,
   answers: Record<string, (params: Json) => unknown>,
   told: Json[] = [],
-  permit: Permit = async () => true,
+  permit: Permit = async () => YES,
 ): Promise<(method: string, params?: Json) => Promise<Json>> {
   server = new ToolServer(
     servers,
@@ -92,20 +93,36 @@ test("a tool that nobody allows is not called, and the model reads why", async (
     [{ name: "shop" }],
     { mcp_tools: () => ({ tools: [{ name: "buy" }, { name: "look", annotations: { readOnlyHint: true } }] }) },
     [],
-    async (...what) => {
-      asked.push(what);
-      return false;
+    async (use) => {
+      asked.push(use);
+      return { allowed: false, reason: "the person said no" };
     },
   );
   for (const name of ["mcp__shop__buy", "mcp__shop__look", "remember"]) {
     const answer = asObject((await call("tools/call", { name, arguments: { n: 1 } }))["result"]);
     assert.equal(answer["isError"], true);
+    assert.deepEqual(answer["content"], [{ type: "text", text: "the person said no" }]);
   }
+  const use = { input: { n: 1 }, toolCallId: "", paths: [] };
   assert.deepEqual(asked, [
-    ["mcp__shop__buy", { n: 1 }, true],
-    ["mcp__shop__look", { n: 1 }, false],
-    ["remember", { n: 1 }, false],
+    { ...use, tool: "mcp__shop__buy", changes: true },
+    { ...use, tool: "mcp__shop__look", changes: false },
+    { ...use, tool: "remember", changes: false },
   ]);
+});
+
+test("the gateway asks whether a tool of its own may run", async () => {
+  const asked: unknown[] = [];
+  const call = await open([], {}, [], async (use) => {
+    asked.push(use);
+    return { allowed: false, reason: "only plans" };
+  });
+  const params = { tool: "write", input: { path: "a" }, tool_call_id: "c", paths: ["a", 7] };
+  assert.deepEqual((await call("trunkline/permit", params))["result"], {
+    allowed: false,
+    reason: "only plans",
+  });
+  assert.deepEqual(asked, [{ tool: "write", input: { path: "a" }, toolCallId: "c", paths: ["a"] }]);
 });
 
 test("a call that fails is told to the model", async () => {
@@ -117,7 +134,7 @@ test("a call that fails is told to the model", async () => {
 });
 
 test("nobody without the token is heard, and nothing but a message is taken", async () => {
-  server = new ToolServer([], async () => ({}), () => undefined, async () => true);
+  server = new ToolServer([], async () => ({}), () => undefined, async () => YES);
   const url = await server.open();
   const headers = { authorization: `Bearer ${server.token}` };
   assert.equal((await fetch(url, { method: "POST", body: "{}" })).status, 401);

@@ -47,7 +47,25 @@ async def verify(
     if not found["ok"]:
         broken = found.get("first_broken") or {}
         raise CommandFailed(f"broken at entry {broken.get('seq')}: {broken.get('reason')}")
-    return Record(found)
+    earlier = "; ".join(_ended(one) for one in found["earlier"])
+    return Record(found, view={**found, "earlier": earlier or None})
+
+
+def _ended(chain: Json) -> str:
+    """A chain that a new one was begun behind, in words."""
+    broken = chain["broken"]
+    state = "whole but for its end" if broken is None else f"broken at {broken['seq']}"
+    why = chain["reason"] if broken is None else broken["reason"]
+    return f"entries {chain['first']} to {chain['last']}: {state} ({why})"
+
+
+@remote(app, "restart", example='trunkline audit restart --reason "sealing.key was lost"')
+async def restart(
+    client: "Client",
+    reason: Annotated[str, typer.Option(help="Why, for whoever reads the log later.")],
+) -> Record:
+    """Begin a new chain behind one that is broken or whose key is lost; nothing is removed."""
+    return Record(await client.post("audit", "restart", body={"reason": reason}))
 
 
 def add_to(app: typer.Typer) -> None:

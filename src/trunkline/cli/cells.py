@@ -44,7 +44,8 @@ def is_id(name: str) -> bool:
 
 
 def is_time(name: str, value: Any) -> bool:
-    return name.endswith("_at") and isinstance(value, int) and not isinstance(value, bool)
+    is_named = name == "at" or name.endswith("_at")
+    return is_named and isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:

@@ -116,6 +116,7 @@ def _proves(connection: "HTTPConnection", where: "ServerAccess", path: str) -> b
     body = json.dumps({"nonce": nonce})
     connection.request("POST", f"{path}/proof", body, {"Content-Type": "application/json"})
     said = json.loads(connection.getresponse().read(_ANSWER_BYTES_MAX))
+    connection.auto_open = 0  # the token goes out on this connection or not at all
     expected = proof_of(where.key or "", nonce, where.url)
     return hmac.compare_digest(expected.encode(), str(said.get("proof", "")).encode())
 

@@ -30,7 +30,7 @@ def _of_host(settings: Settings) -> Check:
 
     found = probe.look()
     in_force = words.in_force(found, settings.fence)
-    return _check("Fence", words.told(found, settings.fence), in_force)
+    return _check("Fence", words.told_of_machine(found, settings.fence), in_force)
 
 
 def _check(name: str, told: str, in_force: bool) -> Check:

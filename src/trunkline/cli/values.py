@@ -115,5 +115,10 @@ def _word(value: Any) -> str:
 
 def _range(least: float | None, most: float | None) -> str:
     if most is None:
-        return f"{least:g} or more"
-    return f"{most:g} or less" if least is None else f"from {least:g} to {most:g}"
+        return f"{_plain(least)} or more"
+    return f"{_plain(most)} or less" if least is None else f"from {_plain(least)} to {_plain(most)}"
+
+
+def _plain(bound: float | None) -> str:
+    """In digits, as people write it: 1125899906842624 and 0.5."""
+    return str(int(bound)) if bound is not None and bound == int(bound) else str(bound)

@@ -4,6 +4,7 @@ Redirects are not followed, so that the token goes nowhere but to the address th
 aiohttp is loaded by the first request: programs that only may talk to a server start without it.
 """
 
+import asyncio
 import io
 import os
 from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Mapping, Sequence
@@ -28,12 +29,18 @@ _PREFIX = "/api/v1"
 TIMEOUT_S = 70.0
 """A little more than the server's own limit for a request."""
 _PROOF_S = 10.0
+_PROOFS_MAX = 100
+_CHALLENGE = "challenge"
 _PROOF_BYTES_MAX = 1000
 _READ_BYTES = 256 * 1024
 
 
 class _Proof(msgspec.Struct):
     proof: str
+
+
+class _NotProved(Exception):
+    """A request that shows the token was about to open a connection of its own."""
 
 
 class Http:
@@ -43,27 +50,65 @@ class Http:
         self.url = where.url.rstrip("/")
         self.timeout_s = timeout_s
         self._where = where
-        self._is_known = where.key is None
-        """Whether it is the server that the token is for."""
-        self._session: aiohttp.ClientSession | None = None
+        self._pool: aiohttp.ClientSession | None = None
+        self._challenge = asyncio.Lock()
+        self._is_wrong = False
+        """Whether the last challenge was not answered well."""
 
-    async def session(self) -> "aiohttp.ClientSession":
-        """The pool, with the token; only for a server that has proved itself, where it has to."""
+    @property
+    def _session(self) -> "aiohttp.ClientSession":
+        """The pool of connections. Where the server has to prove itself, only a challenge opens
+        one: so each that carries a token has carried a proof before."""
         import aiohttp
 
-        if not self._is_known:
-            await check(self._where, self.prove)
-            self._is_known = True
-        if self._session is None:
-            token = self._where.token
-            headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-            self._session = aiohttp.ClientSession(headers=headers)
-        return self._session
+        if self._pool is None:
+            guard = aiohttp.TraceConfig()
+            guard.on_connection_create_start.append(self._opening)
+            guard.on_connection_reuseconn.append(self._reusing)
+            guards = [] if self._where.key is None else [guard]
+            self._pool = aiohttp.ClientSession(trace_configs=guards)
+        return self._pool
+
+    async def _opening(self, _: object, context: Any, __: object) -> None:
+        if context.trace_request_ctx is not _CHALLENGE:
+            raise _NotProved
+
+    async def _reusing(self, _: object, context: Any, __: object) -> None:
+        """It may be one whose proof is being looked at: then that is waited for."""
+        if context.trace_request_ctx is not _CHALLENGE:
+            async with self._challenge:
+                if self._is_wrong:
+                    raise _NotProved
+
+    async def _prove(self) -> None:
+        async with self._challenge:
+            try:
+                await check(self._where, self.prove)
+            except BaseException:
+                self._is_wrong = True
+                await self.close()  # with the connection on which no proof came
+                raise
+            self._is_wrong = False
+
+    async def _open(
+        self, method: str, url: "URL", headers: Mapping[str, str], **options: Any
+    ) -> "aiohttp.ClientResponse":
+        """A request with the token, on a connection that is known to end at the server."""
+        token = self._where.token
+        shown = {} if token is None else {"Authorization": f"Bearer {token}"}
+        for _ in range(_PROOFS_MAX):  # another request may take the connection that we had proved
+            try:
+                return await self._session.request(
+                    method, url, headers={**headers, **shown}, allow_redirects=False, **options
+                )
+            except _NotProved:
+                await self._prove()
+        raise Unreachable(f"{self.url} ends each connection before it is used")
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        if self._pool is not None:
+            await self._pool.close()
+            self._pool = None
 
     def address(self, *path: str) -> "URL":
         """`address("sessions", id)`: each part is one segment, whatever it contains."""
@@ -78,15 +123,13 @@ class Http:
         import aiohttp
 
         with _failures(self.url):
-            async with (
-                aiohttp.ClientSession() as stranger,
-                stranger.post(
-                    self.url + "/proof",
-                    json={"nonce": nonce},
-                    timeout=aiohttp.ClientTimeout(total=_PROOF_S),
-                    allow_redirects=False,
-                ) as response,
-            ):
+            async with self._session.post(
+                self.url + "/proof",
+                json={"nonce": nonce},
+                timeout=aiohttp.ClientTimeout(total=_PROOF_S),
+                allow_redirects=False,
+                trace_request_ctx=_CHALLENGE,
+            ) as response:
                 raw = await response.content.read(_PROOF_BYTES_MAX)
         try:
             return msgspec.json.decode(raw, type=_Proof).proof
@@ -122,17 +165,16 @@ class Http:
                 field = io.BytesIO(content)
                 data.add_field("files", field, filename=name, content_type=media_type)
         params = {name: _text(value) for name, value in (query or {}).items() if value is not None}
-        session = await self.session()
         with _failures(self.url):
-            async with session.request(
+            response = await self._open(
                 method,
                 self.address(*path),
+                headers,
                 params=params,
                 data=data,
-                headers=headers,
                 timeout=aiohttp.ClientTimeout(total=max(wait_s, 0.001)),  # 0 would be for ever
-                allow_redirects=False,
-            ) as response:
+            )
+            async with response:
                 return await checked(response)
 
     async def pieces(
@@ -148,15 +190,11 @@ class Http:
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=self.timeout_s, sock_read=3 * limits.READER_HEARTBEAT_S
         )
-        session = await self.session()
         with _failures(self.url):
-            async with session.get(
-                self.address(*path),
-                params=query,
-                headers=headers,
-                timeout=timeout,
-                allow_redirects=False,
-            ) as response:
+            response = await self._open(
+                "GET", self.address(*path), headers or {}, params=query, timeout=timeout
+            )
+            async with response:
                 if response.status != 200:
                     await checked(response)
                     raise Unreachable(f"{self.url} answered {response.status} to a stream")

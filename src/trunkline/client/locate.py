@@ -2,8 +2,8 @@
 
 An argument wins over the environment, the environment over the data folder, where a running server
 leaves its address (`server.json`) and the admin token (`admin-token`). A server that was found in
-the folder proves that it is the folder's before it is shown a token: after a crash something else
-may listen on its port.
+the folder proves that it is the folder's on each connection, before it is shown a token there:
+after a crash something else may listen on its port.
 """
 
 import hmac
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from trunkline.client.errors import ClientError, NoServer, WrongServer
+from trunkline.client.errors import ClientError, NoServer, Unreachable, WrongServer
 from trunkline.places import (
     ADMIN_TOKEN_FILE,
     SERVER_FILE,
@@ -26,11 +26,13 @@ from trunkline.places import (
 
 class ServerAccess(msgspec.Struct, frozen=True):
     """A server's address and the token to use there. `key`: what it has to prove that it knows
-    before it is shown the token; None where a person has named the server."""
+    before it is shown the token; None where a person has named the server. `folder`: where its key
+    stands, which is another one after each start."""
 
     url: str
     token: str | None
     key: str | None = None
+    folder: Path | None = None
 
     def __repr__(self) -> str:
         return f"ServerAccess(url={self.url!r})"
@@ -60,21 +62,34 @@ def find_server(
         return ServerAccess(chosen, secret)
     if not running.key:
         raise ClientError(f"{folder / SERVER_FILE} is of an older version: start the server again")
-    return ServerAccess(chosen, secret or _read(folder / ADMIN_TOKEN_FILE), running.key)
+    return ServerAccess(chosen, secret or _read(folder / ADMIN_TOKEN_FILE), running.key, folder)
 
 
 async def check(where: ServerAccess, prove: Callable[[str], Awaitable[str]]) -> None:
-    """Before the first request with a token: that this is the server of the data folder. `prove`
-    asks it; raises WrongServer."""
-    if where.key is None:
-        return
-    nonce = secrets.token_urlsafe(24)
-    expected = proof_of(where.key, nonce, where.url)
-    if not hmac.compare_digest(expected.encode(), (await prove(nonce)).encode()):
-        raise WrongServer(
-            f"what listens at {where.url} is not the server of this data folder, and is shown no"
-            " token: is the server running? (trunkline up)"
-        )
+    """Before a connection shows a token: that it ends at the server of the data folder. `prove`
+    asks there; raises WrongServer, or Unreachable when that server does not run."""
+    key = _key_of(where)
+    while True:
+        nonce = secrets.token_urlsafe(24)
+        expected = proof_of(key, nonce, where.url)
+        if hmac.compare_digest(expected.encode(), (await prove(nonce)).encode()):
+            return
+        asked_for, key = key, _key_of(where)
+        if key == asked_for:  # it was not started anew meanwhile
+            raise WrongServer(
+                f"what listens at {where.url} is not the server of this data folder, and is shown"
+                " no token: is the server running? (trunkline up)"
+            )
+
+
+def _key_of(where: ServerAccess) -> str:
+    """The key that counts now: the server may have been started again."""
+    if where.folder is None:
+        return where.key or ""
+    running = _running(where.folder)
+    if running is None or running.url.rstrip("/") != where.url:
+        raise Unreachable(f"no server runs at {where.url} with the data folder {where.folder}")
+    return running.key
 
 
 def _running(folder: Path) -> ServerFile | None:

@@ -253,7 +253,7 @@ class Core:
             settings.data_dir,
         )
         self.compacting = Compacting(self.sessions, self.machines, self.queries)
-        self.work = Work(self.sessions, self.machines, self.queries, self.services)
+        self.work = Work(self.sessions, self.machines, self.queries, self.services, self.log, clock)
         self.relay = Relay()
         self.streams = Streams()
         self.news = News(self.session_records, self.approvals, self.tasks, signals, tuning.retry_s)
@@ -280,7 +280,7 @@ class Core:
     async def open(cls, settings: Settings, admin_token: str, tuning: Tuning = DEFAULT) -> "Core":
         """Opens keys and databases, making them if this is the first start."""
         await asyncio.to_thread(data_folder.prepare, settings)
-        keys = await asyncio.to_thread(Keys.open, settings.keys_dir)
+        keys = await asyncio.to_thread(Keys.open, settings.keys_place)
         store = await Store.open(store_url(settings))
         try:
             segments = await open_segments(settings, tuning)

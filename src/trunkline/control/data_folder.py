@@ -36,9 +36,9 @@ def prepare(settings: Settings) -> None:
     try:
         mended = [folder] if make_folder(folder) else []
         mended += close_files(folder)
-        if settings.keys_dir.exists() and not settings.keys_dir.is_dir():
-            raise Unavailable(f"{settings.keys_dir} is no folder; keys are kept in one")
-        for inner in (settings.keys_dir, folder / OLD, settings.machines_dir):
+        if settings.keys_place.is_file() and close_to_others(settings.keys_place):
+            mended.append(settings.keys_place)
+        for inner in (settings.keys_place, folder / OLD, settings.machines_dir):
             if inner.is_dir():
                 mended += [inner] if close_to_others(inner) else []
                 mended += close_files(inner)

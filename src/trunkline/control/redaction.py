@@ -38,6 +38,26 @@ _SECRET_NAMES = re.compile(
 )
 
 
+# Behind an option, quoted or not, or the end of an option's own quotes; in a command, where a word
+# behind `--token` is one. In other texts it may be any word.
+_QUOTED = r"""(?:\\*"[^"]*"?|\\*'[^']*'?|[^\s"']+)"""
+_OPTION = re.compile(
+    r"""(?i)(?<![\w-])(--?[\w-]*(?:ticket|token|secret|password|passwd|cookie|api[_-]?key"""
+    rf"""|credentials?|[_-]key)\\*["']?[\s=]+){_QUOTED}"""
+)
+_USER = r"(?<![\w-])((?:-u|--user)[\s=]+"
+_LOGIN = re.compile(_USER + r"""[^\s:"'\\]+:)[^\s"'\\]+""")
+_QUOTED_LOGIN = re.compile(_USER + r"""\\*["'][^"':]+:)[^"'\\]+""")
+_HEADER = re.compile(r"""(?i)\b((?:proxy-)?authorization|cookie)(\s*[:=]\s*)(?=\S)[^"'\\\r\n]+""")
+
+
+def redact_command(text: str) -> str:
+    """What may be shown of a command line, or of a text in which there is one."""
+    for form in (_OPTION, _LOGIN, _QUOTED_LOGIN):
+        text = form.sub(rf"\1{_HIDDEN}", text)
+    return redact(_HEADER.sub(rf"\1\2{_HIDDEN}", text))
+
+
 def redact(text: str) -> str:
     """The text without the secrets that it carries."""
     for form, replacement in _FORMS:

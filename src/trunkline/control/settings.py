@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from trunkline import limits, names, prices
+from trunkline import limits, model_windows, names, prices
 from trunkline.control.checked_json import explained
 from trunkline.control.errors import InvalidRequest
 from trunkline.places import data_folder, user_folder
@@ -37,7 +37,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     database_url: str | None = None
     bus_url: str | None = None
     keys: str = ""
-    """The folder with the system's keys; by default `keys` in the data folder."""
+    """The folder, or the file, with the system's keys; by default `keys/` in the data folder."""
     rate_limit_per_minute: int = limits.MESSAGES_PER_MINUTE_MAX
     public_url: str | None = None
     """The address that people and machines use, when a proxy stands in front."""
@@ -53,6 +53,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Open connections in all; fewer where the system allows fewer open files."""
     connections_per_address_max: int = 1_000
     """Of one address, this host and named proxies apart."""
+    connections_per_user_max: int = 2_000
+    """Of one user, with pages, readers and programs; lines of machines apart."""
     trusted_proxies: str = ""
     """Addresses or networks (comma-separated) whose `X-Forwarded-For` counts."""
     metrics_allowed: str = ""
@@ -75,6 +77,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The model of sessions that name none; by default one of a provider with a key."""
     prices: str | None = None
     """A JSON file with what models cost, over the table that comes with us."""
+    model_windows: str | None = None
+    """A JSON file with how much models read at once, over the table that comes with us."""
     model_titles: bool = True
     """Ask a session's own model for a title, once, after its first turn."""
     fallback_model: str | None = None
@@ -122,7 +126,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return data_folder(self.data)
 
     @property
-    def keys_dir(self) -> Path:
+    def keys_place(self) -> Path:
         return Path(self.keys).expanduser() if self.keys else self.data_dir / "keys"
 
     @property
@@ -241,6 +245,7 @@ def _check(settings: Settings) -> None:
         f"node_workspace: there is no folder {settings.node_workspace[:200]}": not is_lost,
         "connections_max must be positive": settings.connections_max > 0,
         "connections_per_address_max must be positive": settings.connections_per_address_max > 0,
+        "connections_per_user_max must be positive": settings.connections_per_user_max > 0,
         # A proxy on this host makes strangers look local.
         "open_myagent and public_url exclude each other: a proxy would let everyone in": (
             settings.public_url is None or not settings.open_myagent
@@ -266,11 +271,12 @@ def _check(settings: Settings) -> None:
     for name in (one for one in settings.__struct_fields__ if one.startswith("quota_")):
         is_fine = 0 <= getattr(settings, name) <= limits.JSON_INT_MAX
         problems[f"{name} must be between 0 and {limits.JSON_INT_MAX}"] = is_fine
-    if settings.prices:
-        try:
-            prices.read(Path(settings.prices).expanduser())
-        except ValueError as error:
-            raise _refused(f"settings: prices: {error}") from error
+    for name, read in (("prices", prices.read), ("model_windows", model_windows.read)):
+        if path := getattr(settings, name):
+            try:
+                read(Path(path).expanduser())
+            except ValueError as error:
+                raise _refused(f"settings: {name}: {error}") from error
     hosts_and_networks("mcp_allowed_hosts", settings.mcp_allowed_hosts)
     hosts_and_networks("push_allowed_hosts", settings.push_allowed_hosts)
     networks_of("trusted_proxies", settings.trusted_proxies)

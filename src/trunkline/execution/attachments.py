@@ -17,7 +17,9 @@ import msgspec
 import structlog
 
 from trunkline import limits
+from trunkline.execution.beneath import open_beneath
 from trunkline.execution.errors import AttachmentRefused
+from trunkline.execution.files import write_atomic
 from trunkline.execution.json_object import Json
 
 _log = structlog.get_logger(__name__)
@@ -27,6 +29,7 @@ FOLDER = "attachments"
 _READ_MAX = limits.ATTACHMENTS_MAX + 1  # the first of those that are too many says so
 _NAME_CHARS_MAX = 100
 _NAMESAKES_MAX = 1_000
+_COPIED_MAX, _COPIED_BYTES_MAX = 1_000, 256 * limits.MIB  # of a session's, into a copy of it
 _SHOWN_CHARS_MAX = 60
 _MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 # Letters of any script, digits and what is harmless in every shell and file system.
@@ -40,6 +43,11 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes = b""
     refused: str = ""
     """Why it is not kept; then there is no data."""
+
+    @property
+    def data_url(self) -> str:
+        """As many models take a picture."""
+        return f"data:{self.mime};base64,{base64.b64encode(self.data).decode()}"
 
 
 def read_attachments(metadata: Json) -> list[Attachment]:
@@ -101,6 +109,29 @@ def save(place: Path, name: str, data: bytes) -> Path:
         return _put(folder, safe_name(name), data)
     except OSError as error:
         raise AttachmentRefused(error.strerror or type(error).__name__) from error
+
+
+def copy(source: Path, target: Path) -> None:
+    """From one session's folder to that of a copy of it, as many as a session may have. The daemon
+    copies, and may read more than the session could: only what really lies there is taken."""
+    root = source.resolve()
+    try:
+        names = sorted(one.name for one in (root / FOLDER).iterdir())
+        (target / FOLDER).mkdir(exist_ok=True)
+    except OSError:
+        return  # nothing was attached
+    room = _COPIED_BYTES_MAX
+    for name in names[:_COPIED_MAX]:
+        try:
+            handle, about = open_beneath(root, f"{FOLDER}/{name}", has_links=False)
+            with os.fdopen(handle, "rb") as file:
+                room -= about.st_size
+                if room < 0:
+                    _log.warning("more is attached than a copy of a session takes over")
+                    return
+                write_atomic(target / FOLDER / name, file.read(about.st_size), 0o644)
+        except OSError as error:
+            _log.warning("an attachment is not copied", reason=str(error))
 
 
 def safe_name(name: str) -> str:

@@ -33,6 +33,8 @@ class Home:
         self.config_file = self.internal / "config.json"
         self.joined_file = self.internal / "joined.json"
         """What this machine connects with, if it joined by a code. Secret."""
+        self.lessons_file = self.internal / "windows.json"
+        """What refusals taught about models' windows."""
         self.sessions = self.internal / "sessions"
         self.skills = self.internal / "skills"
         self.outbox = self.internal / "outbox"

@@ -23,6 +23,8 @@ from trunkline.execution.health import Health
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import MACHINE
+from trunkline.execution.llm import lessons
+from trunkline.execution.llm.lessons import Lessons
 from trunkline.execution.llm.local_server import LocalModelServer
 from trunkline.execution.llm.routes import Routes
 from trunkline.execution.orchestrator.settings import NAMES
@@ -38,6 +40,7 @@ from trunkline.execution.runtimes.hosted.adapter import HostedAdapter
 from trunkline.execution.runtimes.openclaw.runtime import OpenClaw
 from trunkline.execution.session import compacting
 from trunkline.execution.session.answers import SessionAnswers
+from trunkline.execution.session.fencing import no_fence
 from trunkline.execution.session.manager import SessionManager
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
@@ -112,6 +115,7 @@ class Node:
                 secrets=[settings.token, settings.ticket or "", *settings.api_keys.values()],
             ),
             routes_env=os.environ,
+            fence=fence.of_gateway() if fence is not None else None,
         )
         runtimes: dict[str, MakeAdapter] = {
             "semigraph": semigraph,
@@ -122,6 +126,7 @@ class Node:
             runtimes[name] = partial(HostedAdapter, launch, self._sockets, settings.patience)
         local: dict[str, Local] = {
             "local.model": lambda _, tell: self._models.ensure(tell),
+            lessons.METHOD: Lessons(home.lessons_file).answer,
             **self._openclaw.local,
         }
         self._manager = SessionManager(
@@ -133,7 +138,7 @@ class Node:
             sessions_max=settings.sessions_max,
             clock=time.time,
             local=local,
-            fence=fence.profile if fence is not None else lambda _start: None,
+            fence=fence.profile if fence is not None else no_fence,
         )
         self._models_offered: Json | None = None
         catalog = Catalog(runtimes, home, os.environ)

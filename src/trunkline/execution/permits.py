@@ -14,7 +14,8 @@ from trunkline import limits
 from trunkline.execution.json_object import Json
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.permissions import subjects
-from trunkline.permissions.decision import guarded
+from trunkline.permissions.decision import decide, guarded
+from trunkline.permissions.judging import told
 from trunkline.permissions.modes import Confirm, asks_at_least, care_of
 from trunkline.permissions.names import names_of
 from trunkline.permissions.programs import programs_of
@@ -28,11 +29,22 @@ _PATHS = ("path", "file_path", "notebook_path")
 
 
 class Permits:
-    """A session's rules, for all its agents; `fenced`: whether its programs are confined."""
+    """A session's rules, for all its agents; `fenced`: whether its programs are confined, and
+    `fence` how, in words."""
 
-    def __init__(self, rules: Any = (), problems: list[str] | None = None, *, fenced: bool = False):
+    def __init__(
+        self,
+        rules: Any = (),
+        problems: list[str] | None = None,
+        *,
+        fenced: bool = False,
+        fence: str = "",
+    ) -> None:
         self.rules: list[Rule] = []
         self.fenced = fenced
+        self.fence = fence
+        self.granted: set[bytes] = set()
+        """Calls of a hosted program that a person has allowed for the session."""
         self.outside: dict[str, None] = {}
         """The tools that brought in what did not come from the session's user, in this process;
         the checkpoint has those of before."""
@@ -48,6 +60,11 @@ class Permits:
         """Whether a file's content is not to be shown by what looks through many."""
         call = call_of("read_file", {"path": path}, workspace)
         return guarded(self.rules, call) is not None
+
+    def guards_page(self, url: str, workspace: Path) -> str:
+        """Why rules keep a page from being fetched without a word; empty where none does."""
+        decided = decide(self.rules, call_of("web_fetch", {"url": url}, workspace))
+        return "" if decided is None or decided.effect == "allow" else told(decided)
 
     @property
     def guards_reading(self) -> bool:

@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from pathlib import Path
 
 import msgspec
+import structlog
 
 from trunkline import limits
 from trunkline.execution.beneath import open_beneath
@@ -21,6 +22,9 @@ from trunkline.execution.errors import RequestFailed, StartFailed
 from trunkline.execution.files import load_json, save_json, write_atomic
 from trunkline.execution.git import GitFailed, Repository, View, git, repository_of, view_of
 from trunkline.execution.json_object import Json
+from trunkline.execution.worktree_turns import BEGINNING, WorktreeTurns
+
+_log = structlog.get_logger(__name__)
 
 DIFF_BYTES_MAX = 4 * limits.MIB  # of a diff as it is shown
 DIFF_FILES_MAX = 2_000
@@ -28,6 +32,7 @@ CONFLICTS_SHOWN_MAX = 20
 CHECKOUT_S_MAX = 120.0  # for the files of a whole repository
 
 _FOLDER = "tree"
+_TURNS = "turns"
 _RECORD = "worktree.json"
 _SHOWN = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--src-prefix=a/")
 _AS_PATCH = (*_SHOWN, "--dst-prefix=b/", "--binary", "--full-index")
@@ -206,25 +211,34 @@ class Worktrees:
             await self._remove(session_id, record)
             return None
 
-    async def forked(self, source: str, target: str) -> Path:
-        """A worktree for `target` in which everything is as in that of `source`: the same commits,
-        the same changes that are not committed. Raises StartFailed."""
+    async def keep_turn(self, session_id: str, turn_id: str) -> None:
+        """A turn has ended: a copy may begin with the files as they are now."""
+        async with self._lock(session_id):
+            if (record := self._load(session_id)) is not None:
+                await self._keep(session_id, record, turn_id)
+
+    async def _keep(self, session_id: str, record: Worktree, turn_id: str) -> None:
+        try:
+            await self._turns(session_id, record).keep(turn_id)
+        except (GitFailed, OSError) as error:
+            _log.warning("a turn's files are not kept", session=session_id, reason=str(error))
+
+    async def forked(self, source: str, target: str, turn_id: str = "") -> Path:
+        """A worktree for `target` in which everything is as it was in that of `source` at the end
+        of the turn: the same commits, the same changes that were not committed. Raises
+        StartFailed."""
         async with self._lock(source), self._lock(target):
             record = self._load(source)
             if record is None:
                 raise StartFailed("the forked session has no worktree", code="WORKSPACE_REFUSED")
             copy = msgspec.structs.replace(record, own="", branch=f"trunkline/{target}", applied="")
             try:
-                where = {"GIT_DIR": record.own, "GIT_COMMON_DIR": record.common}
-                head = await git("rev-parse", "HEAD", cwd=self._tree(source), env=where)
-                works_in = await self._add(target, copy, head.text)
-                async with (
-                    self._view(source, record) as theirs,
-                    self._view(target, copy, theirs) as view,
-                ):
-                    tree = await theirs.written()
-                    await view.git("read-tree", "-m", "-u", head.text, tree)
+                moment, theirs = await self._turns(source, record).at(turn_id)
+                works_in = await self._add(target, copy, moment.head)
+                async with self._view(target, copy, theirs) as view:
+                    await view.git("read-tree", "-m", "-u", moment.head, moment.tree)
                 self._save(target, copy)
+                await self._keep(target, copy, BEGINNING)
             except GitFailed as error:
                 await self._remove(target, copy)
                 raise StartFailed(f"worktree: {error}", code="WORKSPACE_REFUSED") from error
@@ -271,8 +285,14 @@ class Worktrees:
     def _view(
         self, session_id: str, record: Worktree, beside: View | None = None
     ) -> AbstractAsyncContextManager[View]:
-        repository = Repository(self._tree(session_id), Path(record.own), Path(record.common))
-        return view_of(repository, beside)
+        return view_of(self._repository(session_id, record), beside)
+
+    def _turns(self, session_id: str, record: Worktree) -> WorktreeTurns:
+        folder = self._folder / session_id / _TURNS
+        return WorktreeTurns(folder, self._repository(session_id, record))
+
+    def _repository(self, session_id: str, record: Worktree) -> Repository:
+        return Repository(self._tree(session_id), Path(record.own), Path(record.common))
 
     def _lock(self, session_id: str) -> asyncio.Lock:
         return self._locks.setdefault(session_id, asyncio.Lock())

@@ -29,8 +29,12 @@ _ALIASES = {
     "read": "read_file",
     "search": "search_files",
     "fetch": "web_fetch",
+    "exec": "bash",
+    "shell": "bash",
+    "write": "write_file",
 }
-"""Names that Claude Code gives the same tools, and the kinds that ACP knows of them."""
+"""Names that Claude Code, OpenClaw and Goose give the same tools, and the kinds that ACP knows of
+them."""
 
 _FAMILIES = {
     "write_file": "edit_file",

@@ -285,6 +285,7 @@ class SessionStatusEvent(EventBase, tag="session_status"):
     message: _Text = UNSET
     lost_events: _Number = UNSET
     created_by: _Text = UNSET
+    changed_by: _Text = UNSET
     problems: _Texts = UNSET
     works: _Texts = UNSET
     degraded: _Texts = UNSET

@@ -20,6 +20,10 @@ _Value = TypeVar("_Value")
 TERMINAL = ("execution_complete", "execution_error")
 
 
+_GIVEN = ("tool_input", "args", "arguments", "input")
+_EMPTY: tuple[Any, ...] = ({}, [], "")
+
+
 class SessionEvent(msgspec.Struct):
     """An event as translations look at it; `docs/protocols/events.md` explains the fields."""
 
@@ -33,6 +37,8 @@ class SessionEvent(msgspec.Struct):
     tool_name: Any = None
     tool_input: Any = None
     arguments: Any = None
+    args: Any = None
+    input: Any = None
     result: Any = None
     is_error: Any = None
     denied: Any = None
@@ -45,6 +51,8 @@ class SessionEvent(msgspec.Struct):
     approval_id: Any = None
     kind: Any = None
     message: Any = None
+    prompt: Any = None
+    question: Any = None
     options: Any = None
     multi_select: Any = None
     timeout_seconds: Any = None
@@ -90,6 +98,20 @@ class SessionEvent(msgspec.Struct):
     def given_input(self) -> Any:
         """A tool's input, under either of its names."""
         return self.tool_input if self.tool_input is not None else self.arguments
+
+    @property
+    def asked_message(self) -> str:
+        """What a question says, under any of its names."""
+        return text_of(self.message) or text_of(self.prompt) or text_of(self.question)
+
+    @property
+    def asked_input(self) -> Any:
+        """All that a question says of a tool's input: under more names than one, each by its own,
+        for nobody may have to allow what is not shown."""
+        given = {name: getattr(self, name) for name in _GIVEN}
+        told = {name: one for name, one in given.items() if one is not None and one not in _EMPTY}
+        first = next(iter(told.values()), None)
+        return first if all(one == first for one in told.values()) else told
 
     @property
     def has_failed(self) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.control import ControlProcess, TestUser
 from tests.support.myagent import Json, MyAgentClient, client_of
+from tests.support.myagent_page import Page
 from tests.support.vm import ScriptedVm
 from trunkline.control.tuning import Tuning
 
@@ -255,6 +256,37 @@ async def test_positions_survive_a_restart_of_the_control_plane(
             assert got[0] == 7 if ending == "terminate" else got[0] <= 7
     finally:
         await control.terminate()
+
+
+@pytest.mark.proves("notes-2-own-reconnect")
+@pytest.mark.parametrize("ending", ["kill", "terminate"])
+async def test_a_page_gets_the_rest_without_asking_after_a_restart_too(
+    tmp_path: Path, ending: str
+) -> None:
+    async with ControlProcess(tmp_path / "process", rate_limit_per_minute=0) as control:
+        user = await control.user()
+        async with await user.vm() as vm, Page(user) as page, client_of(user) as done:
+            ended = await streamed(done, vm, 1)
+            await vm.event(ended, type="execution_complete", content="0 ")
+            await done.expect("agent.final_answer")
+            session = await streamed(page, vm, 5)
+            await page.has_acknowledged()
+            page.fall_silent()
+            await getattr(control, ending)()
+        await control.start()
+        async with user.again(vm) as vm:
+            again = await page.come_back()
+            await vm.text(session, "5 ")
+            await has_piece(again, session, 5)
+            await vm.event(session, type="execution_complete", content="all")
+            await again.expect("agent.final_answer")
+            await again.leave()
+            assert not again.is_busy
+            assert again.of_session(ended) == []
+            got = numbers(again, session)
+            # After a kill the newest positions may be missing: repeats, never a gap.
+            assert got == list(range(got[0], 6))
+            assert got[0] == 5 if ending == "terminate" else got[0] <= 5
 
 
 async def test_an_acknowledgement_survives_a_restart_of_the_control_plane(tmp_path: Path) -> None:

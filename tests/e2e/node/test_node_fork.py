@@ -137,9 +137,11 @@ async def test_the_files_of_a_worktree_go_along_and_then_apart(system: System) -
         return ToolUse(name="bash", arguments={"command": command})
 
     async with await world.session(workspace=str(site), worktree=True) as talk:
-        world.model.script(Turn(tool_calls=[bash("echo new > page.txt")]), Turn(text="Done."))
-        assert (await talk.ask("Change it."))["content"] == "Done."
-        fork = await talk.user.ok("POST", f"/sessions/{talk.id}/fork")
+        for word in ("new", "newer"):
+            change = bash(f"echo {word} > page.txt")
+            world.model.script(Turn(tool_calls=[change]), Turn(text="Done."))
+            assert (await talk.ask("Change it."))["content"] == "Done."
+        fork = await talk.user.ok("POST", f"/sessions/{talk.id}/fork", {"from_turn": 1})
         async with Talk(talk.user, fork["id"]) as copy:
             look = Turn(tool_calls=[bash("cat page.txt; echo mine > other.txt")])
             world.model.script(look, Turn(text="Seen."))

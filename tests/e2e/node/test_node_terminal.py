@@ -28,6 +28,7 @@ Json = dict[str, Any]
 ENDS_S = 120.0
 CLAUDE_MODEL = "claude-sonnet-4-5"
 OPENCODE_MODEL = "gpt-scripted"
+CODEX_MODEL = "gpt-5.5"
 
 
 class Desk(NamedTuple):
@@ -58,7 +59,7 @@ async def desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
 
 async def in_terminal(desk: Desk, program: str, *arguments: str) -> str:
     """Runs a program as a person would, in the project; what it printed."""
-    argv = [*programs.locate(program, CACHE, os.environ), *arguments]
+    argv = [*command_of(program), *arguments]
     env = plain_environment() | {
         "HOME": str(desk.own),
         "PWD": str(desk.project),  # as a shell says it, and some programs believe it
@@ -79,6 +80,28 @@ async def in_terminal(desk: Desk, program: str, *arguments: str) -> str:
         output, _ = await process.communicate()
     assert process.returncode == 0, output.decode()[-2000:]
     return output.decode()
+
+
+def command_of(program: str) -> tuple[str, ...]:
+    """Of Codex, which speaks ACP by another program, its own."""
+    if program == "codex":
+        return programs.found_in(CACHE.programs / program, (program,))
+    return programs.locate(program, CACHE, os.environ)
+
+
+def configure_codex(desk: Desk) -> None:
+    """As a person has it who uses a server of their own, which wants no key."""
+    lines = (
+        f'model = "{CODEX_MODEL}"',
+        'model_provider = "own"',
+        "[model_providers.own]",
+        'name = "own"',
+        f'base_url = "{desk.world.model.openai_url}"',
+        'wire_api = "responses"',
+    )
+    folder = desk.own / ".codex"
+    folder.mkdir()
+    (folder / "config.toml").write_text("\n".join(lines))
 
 
 def opencode_config(desk: Desk) -> str:
@@ -184,3 +207,21 @@ async def test_opencode_goes_on_here_and_there(desk: Desk) -> None:
     request = said_in(asked(desk, "And there, which?"))
     assert "The colour is teal." in request
     assert "Which colour, here?" in request
+
+
+async def test_codex_goes_on_here(desk: Desk) -> None:
+    """Not there again: Codex does not open what an adapter with older libraries has written."""
+    need("codex")
+    configure_codex(desk)
+    await in_terminal(desk, "codex", "exec", "--skip-git-repo-check", "The tree is an alder.")
+    [one] = await listed(desk, "codex")
+    assert (one["title"], one["folder"]) == ("The tree is an alder.", str(desk.project.resolve()))
+    session = await adopt(desk, one, CODEX_MODEL)
+    async with Talk(desk.world.user, session["id"]) as talk:
+        first = await talk.until("user_message")
+        assert first["content"] == "The tree is an alder."
+        end = await talk.ask("Which tree, here?")
+        assert end["type"] == "execution_complete", end
+        assert "The tree is an alder." in said_in(asked(desk, "Which tree, here?"))
+    shown = await desk.world.user.ok("GET", f"/sessions/{session['id']}")
+    assert shown["resume"]["command"] == f"codex resume {one['id']}"

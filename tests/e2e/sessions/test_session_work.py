@@ -130,6 +130,36 @@ async def test_a_machine_that_makes_no_worktrees_is_given_no_session_with_one(
     await vm.vm.leave()
 
 
+@pytest.mark.parametrize(
+    ("what", "result", "said"),
+    [
+        ("apply", {"files": ["a"], "repository": "/srv/site"}, "has applied"),
+        ("discard", {"branch": "trunkline/s", "repository": "/srv/site"}, "has thrown away"),
+    ],
+)
+@pytest.mark.parametrize("is_closed", [False, True])
+async def test_the_owner_is_told_who_else_has_changed_their_files(
+    control: LocalControl, user: TestUser, what: str, result: Json, said: str, is_closed: bool
+) -> None:
+    vm = await AskedVm.of(user)
+    session_id = await user.session(machine_id=vm.id)
+    if is_closed:
+        await user.ok("DELETE", f"/sessions/{session_id}")
+    path = f"/sessions/{session_id}/{what}"
+    assert (await asked(vm, "POST", path, result=result))[0] == 200  # by themselves
+
+    async def told() -> list[str]:
+        events = (await user.ok("GET", f"/sessions/{session_id}/events"))["items"]
+        return [m for one in events if said in (m := str(one["event"].get("message", "")))]
+
+    assert await told() == []
+    asking = asyncio.create_task(control.ok("POST", path))
+    await vm.answer(result)
+    await asking
+    assert len(await told()) == 1
+    await vm.vm.leave()
+
+
 async def test_whoever_acts_for_the_owner_is_in_the_audit_log(
     control: LocalControl, user: TestUser
 ) -> None:
@@ -138,11 +168,15 @@ async def test_whoever_acts_for_the_owner_is_in_the_audit_log(
     asking = asyncio.create_task(control.ok("GET", f"/sessions/{session_id}/diff"))
     await vm.answer(DIFF)
     await asking
-    [read] = await entries(control, "session.work_read")
+    [read] = [
+        one
+        for one in await entries(control, "session.work_read")
+        if one["session_id"] == session_id
+    ]
     assert read["details"]["owner"] == user.id
     applied = {"files": ["a"], "repository": "/srv/site"}
     status, _ = await asked(vm, "POST", f"/sessions/{session_id}/apply", result=applied)
     assert status == 200
-    [done] = await entries(control, "session.applied")
-    assert done["details"]["session_id"] == session_id
+    done = [one["details"]["session_id"] for one in await entries(control, "session.applied")]
+    assert done.count(session_id) == 1
     await vm.vm.leave()

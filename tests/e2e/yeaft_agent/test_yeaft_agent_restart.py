@@ -1,12 +1,15 @@
 """The control plane is killed while a Yeaft agent is at a turn: the turn goes on, and runs once."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.control import ControlProcess, running
+from tests.support.control import ControlProcess, TestUser, running
+from tests.support.eventually import eventually
 from tests.support.yeaft_agent import DEPLOYED, DOCUMENTED
 from tests.support.yeaft_turn import turn_at
+from tests.support.yeaft_web import web_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -72,6 +75,30 @@ async def test_a_cancel_is_not_forgotten(tmp_path: Path, dialect: str) -> None:
         assert done["cancelled"] is True
         await user.say(session, "next")
         await back.prompt("next")
+
+
+@pytest.mark.proves("notes-3-slash-commands")
+async def test_slash_commands_are_known_after_a_restart_though_the_agent_says_them_once(
+    tmp_path: Path,
+) -> None:
+    commands = {"slashCommands": ["cost"], "slashCommandDescriptions": {"cost": "Show costs"}}
+    update = {"type": "slash_commands_update", "conversationId": "__preload__", **commands}
+    async with running(tmp_path / "data") as process, turn_at(process, DEPLOYED) as turn:
+        await turn.agent.send(update)
+        await selected(turn.user, turn.agent.id, commands)
+    async with running(tmp_path / "data") as process, turn.agent_at(process) as back:
+        await selected(turn.user, back.id, commands)
+
+
+async def selected(user: TestUser, agent_id: str, commands: dict[str, Any]) -> None:
+    """Waits until a page that selects the agent is told these."""
+    async with web_of(user) as page:
+
+        async def told() -> bool:
+            found = await page.ask("select_agent", "agent_selected", agentId=agent_id)
+            return {**found, **commands} == found
+
+        await eventually(told)
 
 
 async def test_a_cancel_of_an_earlier_turn_is_not_the_next_ones(tmp_path: Path) -> None:

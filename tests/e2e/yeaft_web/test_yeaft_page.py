@@ -330,7 +330,8 @@ async def test_what_a_page_asks_that_is_not_known_is_counted(
     control: LocalControl, user: TestUser, vm: ScriptedVm
 ) -> None:
     async with page_of(user) as page, PageHttp(user.control.url) as http:
-        await page.send("perf_trace_events", events=[{"phase": "x"}])
+        await page.send("perf_trace_events", events=[{"phase": "x"}], madeBy="the page")
+        await page.send("refresh_conversation", conversationId="none", newField=1)
         await page.send("yeaft_new_thing", agentId=vm_of(page), requestId="n1")
         await page.expect("error", lambda one: one.get("requestId") == "n1")
         assert (await http.get("/api/admin/dashboard"))[0] == 404
@@ -340,4 +341,8 @@ async def test_what_a_page_asks_that_is_not_known_is_counted(
 
         wanted = {("yeaft", "message yeaft_new_thing"), ("http", "route GET /api/admin/dashboard")}
         await eventually(counted, lambda seen: wanted <= seen)
+        wanted = {("yeaft", "field newField")}
+        await eventually(counted, lambda seen: wanted <= seen)
         assert ("yeaft", "message perf_trace_events") not in await counted()
+        fields = {kind for wire, kind in await counted() if wire == "yeaft" and "field" in kind}
+        assert fields == {"field newField"}, "all else that a page says is known"

@@ -35,11 +35,17 @@ async def test_a_session_of_the_agents_own_comes_with_what_was_said_in_it(user: 
         assert shown == [("user", "old question"), ("assistant", "old answer")]
         synced = await web.ask("sync_messages", "sync_messages_result", conversationId=session)
         assert synced["messages"] == resumed["dbMessages"]
-        live = "1731668400123k3jx9a2bq"  # an id that the page made up for what it saw live
-        since = await web.ask(
-            "sync_messages", "sync_messages_result", conversationId=session, afterMessageId=live
-        )
-        assert since["messages"] == synced["messages"]
+        newest = synced["messages"][-1]["created_at"]
+        for live, rows in (
+            (f"{newest}k3jx9a2bq", []),  # an id that the page made up for what it saw live
+            (f"{newest - 60_000}k3jx9a2bq", synced["messages"]),
+            (f"{newest + 3_600_000}k3jx9a2bq", synced["messages"]),  # its clock is wrong
+            ("made-up-in-another-way", synced["messages"]),
+        ):
+            since = await web.ask(
+                "sync_messages", "sync_messages_result", conversationId=session, afterMessageId=live
+            )
+            assert since["messages"] == rows
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.support.model_server import ModelRequest, ToolUse
+from tests.support.model_server import ModelRequest, ModelServer, ToolUse
 from tests.support.node import Node
 from tests.support.runtimes.driver import SESSION, Json, RuntimeDriver, child_with
 
@@ -47,3 +47,50 @@ class Copilot(AcpAgent):
     preset = "copilot"
     argument = "--acp"
     victims = (SESSION, "ACP agent")
+
+
+class Codex(AcpAgent):
+    name = "Codex"
+    programs = ("codex",)
+    preset = "codex"
+    argument = "-c"
+    model = "gpt-5.5"  # to one that it does not know it says so, in words of its own
+    other_model = "gpt-5.4"
+    victims = (SESSION, "ACP agent")
+    hangs_up = False
+
+    def shell(self, command: str) -> ToolUse:
+        """As a model does that has to leave the sandbox, which only reads."""
+        leave = {"sandbox_permissions": "require_escalated", "justification": "May I?"}
+        return ToolUse(name="exec_command", arguments={"cmd": command, **leave})
+
+
+class Gemini(AcpAgent):
+    name = "Gemini"
+    programs = ("gemini",)
+    preset = "gemini"
+    argument = "--experimental-acp"
+    model = "gemini-2.5-pro"
+    other_model = "gemini-3.8-flash"
+    victims = (SESSION, "ACP agent")
+    forgets_cancelled = True
+
+    def addresses(self, model: ModelServer) -> dict[str, str]:
+        return {"gemini": model.url}
+
+    def shell(self, command: str) -> ToolUse:
+        return ToolUse(name="run_shell_command", arguments={"command": command})
+
+
+class Goose(AcpAgent):
+    name = "Goose"
+    programs = ("goose",)
+    preset = "goose"
+    model = "gpt-4o"  # to one that it does not know it shows no pictures
+    other_model = "gpt-4.1"
+    tool_name = "shell"
+    argument = "acp"
+    victims = (SESSION, "ACP agent")
+
+    def shell(self, command: str) -> ToolUse:
+        return ToolUse(name="shell", arguments={"command": command})

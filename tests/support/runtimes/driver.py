@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 
 from tests.support.matrix.story import Ask, Beat, Fail, Hold, Run, Say, Think
-from tests.support.model_server import Failure, Gate, ModelRequest, ToolUse, Turn
+from tests.support.model_server import Failure, Gate, ModelRequest, ModelServer, ToolUse, Turn
 from tests.support.node import MODEL, Node, children_of, command_of
 
 Json = dict[str, Any]
@@ -38,12 +38,21 @@ class RuntimeDriver(ABC):
     victims: tuple[str, ...] = (SESSION,)
     """What can be killed in the middle of a turn."""
 
+    hangs_up = True
+    """Whether a turn that is cancelled closes its request to the model at once, and not when the
+    next piece comes."""
+    forgets_cancelled = False
+    """Whether the model is not told later what was said in a turn that was cancelled."""
     waits = 1
     """How often a test waits for what it waits for."""
 
     def agent(self) -> Json:
         """The `agent_config` of a session that asks nobody."""
         return {"model": self.model, "confirm": "never"}
+
+    def addresses(self, model: ModelServer) -> dict[str, str]:
+        """Providers that it needs a key of, beside OpenAI and Anthropic, and where they are."""
+        return {}
 
     @abstractmethod
     def shell(self, command: str) -> ToolUse:

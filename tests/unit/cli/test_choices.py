@@ -73,6 +73,10 @@ def test_those_that_are_no_types_there_are_the_same_too() -> None:
         ("control --log-level trace", "'trace' is not one of debug, info, warning, error"),
         ("memory search x --top-k 21", "21 is not from 1 to 20"),
         ("audit list --limit -1", "-1 is not 0 or more"),
+        (
+            "session retention x --size-bytes 1",
+            "1 is not from 65536 to 1125899906842624",
+        ),
         ("agent create x --temperature 9", "9 is not from 0 to 2"),
         ("session lst", "Did you mean 'list'?"),
         ("agent show", "Missing argument"),

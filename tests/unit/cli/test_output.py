@@ -104,6 +104,7 @@ def test_a_long_text_is_cut_at_a_word(text: str, width: int, shown: str) -> None
         ("score", 0.123456, "0.12"),
         ("created_at", NOW - 3 * MIN, "3 min ago"),
         ("created_at", NOW - 1, "just now"),
+        ("at", NOW - 3 * MIN, "3 min ago"),
         ("created_at", NOW - 26 * 60 * MIN, "1 day ago"),
         ("expires_at", NOW + 3 * 24 * 60 * MIN, "in 3 days"),
         ("created_at", 0, "1970-01-01"),

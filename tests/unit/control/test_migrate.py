@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from tests.unit.control.services.conftest import add_org, add_session, add_user
 from trunkline.control.log.sqlite_segments import SqliteSegments
 from trunkline.control.log.store import Head, Logged, NoteRow, Segment, Stored
-from trunkline.control.services.memory_search import by_words, scope
+from trunkline.control.services.memory_search import by_words
 from trunkline.control.services.memory_terms import asked
 from trunkline.control.store import migrate, schema
 from trunkline.control.store.columns import records
@@ -229,7 +229,7 @@ async def test_memories_of_an_older_database_are_found_by_their_words(store: Sto
     async with store.read() as connection:
         assert await connection.run_sync(_differences) == []
         for query in ("server", "上海"):
-            found = await by_words(connection, scope(org, None), asked(query))
+            found = await by_words(connection, org, None, asked(query))
             assert found == {"m": 1.0}
 
 

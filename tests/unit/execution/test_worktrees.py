@@ -190,6 +190,49 @@ async def test_a_fork_has_the_same_files_and_its_own_branch(
     assert (tree / "new.bin").exists()
 
 
+async def test_a_fork_has_the_files_of_its_turn_and_a_fork_of_it_those_that_it_began_with(
+    worktrees: Worktrees, repository: Path
+) -> None:
+    tree = await worktrees.make(SESSION, repository)
+    await worktrees.keep_turn(SESSION, "t1")
+    (tree / "src" / "app.py").write_text("second\n")
+    git(tree, "commit", "-qam", "the agent's own")
+    (tree / "new.txt").write_text("second")
+    await worktrees.keep_turn(SESSION, "t2")
+    (tree / "new.txt").write_text("third")
+    (tree / "gone.txt").unlink()
+    git(tree, "add", "--all")
+    git(tree, "commit", "-qm", "more of it")
+    await worktrees.keep_turn(SESSION, "t3")
+    first = await worktrees.forked(SESSION, "s-2", "t1")
+    assert changes(await worktrees.diff("s-2")) == {}
+    assert git(first, "rev-parse", "HEAD") == git(repository, "rev-parse", "HEAD")
+    second = await worktrees.forked(SESSION, "s-3", "t2")
+    assert (second / "new.txt").read_text() == "second"
+    assert (second / "src" / "app.py").read_text() == "second\n"
+    assert (second / "gone.txt").exists()
+    assert git(second, "status", "--porcelain").strip() == "?? new.txt"
+    (second / "new.txt").write_text("of its own")
+    again = await worktrees.forked("s-3", "s-4", "a turn of the first session")
+    assert (again / "new.txt").read_text() == "second"
+    now = await worktrees.forked(SESSION, "s-5", "never kept")
+    assert (now / "new.txt").read_text() == "third"
+    assert git(repository, "for-each-ref", "--format=%(refname)").split() == [
+        "refs/heads/main",
+        *(f"refs/heads/trunkline/s-{number}" for number in range(1, 6)),
+    ]
+
+
+async def test_a_turn_that_cannot_be_kept_ends_nothing(
+    worktrees: Worktrees, repository: Path, tmp_path: Path
+) -> None:
+    await worktrees.keep_turn("nobody", "t1")
+    tree = await worktrees.make(SESSION, repository)
+    (tmp_path / "worktrees" / SESSION / "turns").write_text("no folder")
+    await worktrees.keep_turn(SESSION, "t1")
+    assert tree.exists()
+
+
 async def test_a_folder_without_a_repository_or_a_commit_is_refused(
     worktrees: Worktrees, tmp_path: Path
 ) -> None:

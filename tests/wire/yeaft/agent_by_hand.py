@@ -15,7 +15,7 @@ from trunkline.wire.yeaft.questions import Pending
 
 Json = dict[str, Any]
 
-GRACE_S, QUIET_S, RESUME_S, LIST_S, START_S = 10.0, 5.0, 2.0, 30.0, 60.0
+GRACE_S, QUIET_S, RESUME_S, START_S = 10.0, 5.0, 2.0, 60.0
 SILENCE_S, BUSY_SILENCE_S = 120.0, 600.0
 BOUNDS = Bounds(
     answer_chars_max=1000,
@@ -30,7 +30,6 @@ BOUNDS = Bounds(
     forwards_chars_max=10_000,
     start_timeout_s=START_S,
     resume_wait_s=RESUME_S,
-    list_wait_s=LIST_S,
     cancel_grace_s=GRACE_S,
     quiet_s=QUIET_S,
     silence_s=SILENCE_S,

@@ -4,16 +4,7 @@ once."""
 import pytest
 
 from tests.wire.core_by_hand import CoreByHand
-from tests.wire.yeaft.agent_by_hand import (
-    GRACE_S,
-    LIST_S,
-    QUIET_S,
-    RESUME_S,
-    Here,
-    names,
-    result,
-    said,
-)
+from tests.wire.yeaft.agent_by_hand import GRACE_S, QUIET_S, RESUME_S, Here, names, result, said
 from trunkline.wire.commands import Cancel, Say
 from trunkline.wire.yeaft.inward_state import DEPLOYED, DOCUMENTED
 
@@ -36,7 +27,7 @@ def _returns(here: Here) -> None:
 
 def test_a_message_that_nothing_was_heard_of_is_said_again(here: Here) -> None:
     _returns(here)
-    here.passes(LIST_S)
+    here.passes(RESUME_S)
     assert here.core.resumed[1:] == [[]]
     assert names(here.say("t1")) == ["resume_conversation"]
     assert [one["text"] for one in here.ready()] == ["do t1"]
@@ -66,7 +57,7 @@ def test_a_message_that_the_agent_shows_to_have_only_behind_its_sync_is_known(
     _returns(here)
     assert here.core.resumed[1:] == []
     _shows(here, sign)
-    here.passes(LIST_S)
+    here.passes(RESUME_S)
     assert here.core.resumed[1:] == [["t1"]]
     here.hears(result())
     assert [one["turn_id"] for one in here.core.ends] == ["t1"]
@@ -77,7 +68,7 @@ def test_a_message_that_the_agent_shows_to_have_at_the_last_moment_is_not_said_a
     here: Here, sign: str
 ) -> None:
     _returns(here)
-    here.passes(LIST_S)
+    here.passes(RESUME_S)
     _shows(here, sign)
     assert here.say("t1") == []
     here.hears(result())
@@ -96,27 +87,10 @@ def test_a_late_list_without_a_message_is_not_waited_behind(
     assert here.says() == ["do t1", "do t1"]
 
 
-def test_an_agent_that_was_waited_for_in_vain_is_not_waited_for_as_long_again(here: Here) -> None:
-    for count, wait_s in ((1, LIST_S), (2, RESUME_S)):
-        _returns(here)
-        here.passes(wait_s - 1)
-        assert len(here.core.resumed) == count
-        here.passes(1)
-        assert len(here.core.resumed) == count + 1
-        here.say("t1")
-        here.ready()
-    here.again()
-    here.listed(s=True)
-    here.again()
-    here.synced()
-    here.passes(LIST_S - 1)  # it does list, now and then
-    assert len(here.core.resumed) == 3
-
-
 def test_what_was_waited_for_on_a_line_that_broke_is_waited_for_anew(here: Here) -> None:
     _returns(here)
     here.again()
-    here.passes(LIST_S)
+    here.passes(RESUME_S)
     assert here.core.resumed[1:] == []
     here.listed(s=True)
     here.synced()

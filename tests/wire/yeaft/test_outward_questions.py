@@ -65,7 +65,7 @@ def test_an_input_of_any_form_is_shown(odd: Any) -> None:
     assert asked_for(tool_input=odd) == f"May I?\n{given}"
 
 
-@pytest.mark.parametrize("more", [{"kind": "input"}, {"kind": "select"}, {"kind": None}])
+@pytest.mark.parametrize("more", [{"kind": "input"}, {"kind": "select"}])
 def test_questions_for_words_and_choices_show_no_input(more: dict[str, Any]) -> None:
     assert asked_for(tool_input={"question": "May I?"}, options=["A"], **more) == "May I?"
 

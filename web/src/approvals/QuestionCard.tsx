@@ -8,7 +8,7 @@ import { Answers, type Step } from "./Answers";
 import css from "./card.module.css";
 import { Outcome } from "./Outcome";
 import { Parts } from "./Parts";
-import { deadlineOf, isCut, kindOf, messageOf, partsOf, speakerOf, toolOf, visible, type Asked } from "./question";
+import { deadlineOf, isCut, kindOf, messageOf, partsOf, speakerOf, toolOf, translated, visible, type Asked } from "./question";
 import { useSettled } from "./settled";
 import { TimeLeft } from "./TimeLeft";
 import { words } from "./words";
@@ -135,7 +135,7 @@ function Head({ asked, place, isOpen }: { asked: Asked; place?: ReactNode; isOpe
             ))}
           </p>
         )}
-        <p className={css.message}>{messageOf(asked.event) || t.question}</p>
+        <p className={css.message}>{translated(messageOf(asked.event), t.mayUse) || t.question}</p>
       </div>
       {tool && <Badge>{tool}</Badge>}
       {until !== null && <TimeLeft until={until} />}

@@ -58,6 +58,11 @@ export function optionsOf(event: Fields): string[] {
   });
 }
 
+/** The usual question of a runtime in the reader's language; what it adds stays in its own words. */
+export function translated(message: string, mayUse: (tool: string) => string): string {
+  return message.replace(/^May I use (\S+)\?/, (_, tool: string) => mayUse(tool));
+}
+
 export function messageOf(event: Fields): string {
   const said = SAID.map((name) => event[name]).find(Boolean);
   return visible(textOf(said).trim());

@@ -3,6 +3,7 @@ import { dictionary } from "../i18n";
 export const words = dictionary({
   en: {
     question: "Question",
+    mayUse: (tool: string) => `May I use ${tool}?`,
     asks: (who: string) => `${who} asks`,
     agent: (name: string) => `sub-agent ${name}`,
     fence: (text: string) => `Fence: ${text}`,
@@ -58,6 +59,7 @@ export const words = dictionary({
   },
   zh: {
     question: "问题",
+    mayUse: (tool: string) => `可以使用 ${tool} 吗？`,
     asks: (who: string) => `${who} 提问`,
     agent: (name: string) => `子智能体 ${name}`,
     fence: (text: string) => `隔离：${text}`,

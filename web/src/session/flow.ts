@@ -55,11 +55,11 @@ export class Call extends Item<ToolRow> {
   }
 
   /** The turn is over: what still runs was stopped. */
-  stop(ts: number | null, isCancelled = false): void {
+  stop(ts: number | null, isCutOff = false): void {
     this.inner?.close();
     if (this.row.state === "running") this.set({ state: "stopped", endedTs: ts });
-    // Who stopped it wants to see how far it came, not that word.
-    else if (isCancelled && this.row.state === "failed" && this.row.result === "cancelled") {
+    // Whoever reads it wants to see how far it came, not that word.
+    else if (isCutOff && this.row.state === "failed" && this.row.result === "cancelled") {
       this.set({ state: "stopped", result: null });
     }
   }

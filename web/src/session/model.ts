@@ -23,6 +23,8 @@ export type UserRow = Base & {
   content: string;
   attachments: Attachment[];
   userId: string | null;
+  /** The sender's own name of it. */
+  clientId: string | null;
   steer: null | "waiting" | "taken" | "dropped";
   isImported: boolean;
 };

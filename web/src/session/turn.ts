@@ -108,7 +108,8 @@ export class TurnBuilder {
   end(base: Base, event: Event): void {
     if (this.ending || (this.state !== "running" && this.id !== null)) return;
     const isError = event.type === "execution_error";
-    for (const call of this.calls.values()) call.stop(base.ts, event["cancelled"] === true);
+    const isCutOff = isError || event["cancelled"] === true;
+    for (const call of this.calls.values()) call.stop(base.ts, isCutOff);
     for (const speech of this.speeches.values()) {
       speech.flow.close();
       if (speech.isSpeaking) speech.set({ state: "cancelled" });

@@ -15,15 +15,17 @@ export function explain(error: unknown): string {
   if (error.status === 0) return t.unreachable;
   if (error.status === 401) return t.loggedOut;
   if (error.status === 403 && !error.message) return t.forbidden;
-  return error.message || t.failed;
+  return t.refused(error.code, error.message) || t.failed;
 }
 
 export function ErrorNote({ error, retry }: { error: unknown; retry?: () => void }) {
   const t = useWords(words);
+  // What was to be read is not there, and will not be.
+  const isMissing = retry !== undefined && error instanceof ApiError && error.status === 404;
   return (
     <div className={cx(css.note, css.bad)} role="alert">
-      <span>{explain(error)}</span>
-      {retry && (
+      <span>{isMissing ? t.missing : explain(error)}</span>
+      {retry && !isMissing && (
         <Button small onClick={retry}>
           {t.retry}
         </Button>

@@ -32,6 +32,7 @@ export function bytes(value: number, language: string): string {
   return new Intl.NumberFormat(language, {
     style: "unit",
     unit: UNITS[unit] ?? "byte",
+    unitDisplay: unit === 0 ? "long" : "short",
     maximumFractionDigits: shown < 10 ? 1 : 0,
   }).format(shown);
 }

@@ -1,4 +1,5 @@
 import { dictionary } from "../i18n";
+import { inChinese } from "./errorWords";
 
 export const words = dictionary({
   en: {
@@ -15,6 +16,8 @@ export const words = dictionary({
     unreachable: "The server cannot be reached. Check the network; it is tried again by itself.",
     loggedOut: "You are no longer logged in. Open a new login link.",
     forbidden: "You may not do this. An admin can.",
+    missing: "This does not exist: it was removed, or it is somebody else's.",
+    refused: (_code: string, message: string) => message,
     now: "just now",
     never: "never",
     diff: "Changes",
@@ -42,6 +45,8 @@ export const words = dictionary({
     unreachable: "无法连接服务器。请检查网络，系统会自动重试。",
     loggedOut: "登录已失效，请打开新的登录链接。",
     forbidden: "您没有此权限，请联系管理员。",
+    missing: "不存在：可能已被删除，或属于他人。",
+    refused: inChinese,
     now: "刚刚",
     never: "从未",
     diff: "改动",

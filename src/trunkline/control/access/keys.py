@@ -1,12 +1,12 @@
 """Keys made at first start and kept private: token signing, encryption at rest, Web Push.
 
-Files in the data folder's `keys/`, mode 0600. Nothing here ever logs or returns a private key.
+Kept for this user alone (`key_files`). Nothing here ever logs or returns a private key.
 """
 
 import hashlib
 import hmac
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from trunkline.control.access import key_files
 from trunkline.control.errors import Unavailable
 from trunkline.control.ids import new_secret
 from trunkline.control.settings import Settings
@@ -71,20 +72,28 @@ class Keys:
         self._box = AESGCM(sealing)
 
     @classmethod
-    def open(cls, folder: Path) -> "Keys":
-        """Reads the keys, or makes them if this is the first start."""
-        pem = _read_or_make(folder / "signing.pem", _new_signing_key)
-        sealing = _read_or_make(folder / "sealing.key", lambda: AESGCM.generate_key(256))
-        vapid = _read_or_make(folder / "vapid.pem", _new_push_key)
-        signing = _private_key(folder / "signing.pem", pem)
-        push = _private_key(folder / "vapid.pem", vapid)
+    def open(cls, place: Path) -> "Keys":
+        """Reads the keys, or makes them if this is the first start. `place`: a folder, or a
+        file."""
+        found = key_files.read(place)
+        made = {name: make() for name, make in _MAKERS.items() if name not in found}
+        if made:
+            try:
+                key_files.write(place, made)
+            except OSError as error:
+                names = ", ".join(made)
+                raise Unavailable(f"{place} has no {names}, and takes none: {error}") from error
+        every = {**found, **made}
+        signing = _private_key(place, "signing.pem", every)
+        push = _private_key(place, "vapid.pem", every)
+        sealing = every["sealing.key"]
         if (
             not isinstance(signing, RSAPrivateKey)
             or not isinstance(push, ec.EllipticCurvePrivateKey)
             or not isinstance(push.curve, ec.SECP256R1)
             or len(sealing) != 32
         ):
-            raise Unavailable(f"the keys in {folder} are damaged; restore them from a backup")
+            raise Unavailable(f"the keys in {place} are damaged; restore them from a backup")
         return cls(signing, sealing, push)
 
     def derive(self, purpose: str) -> bytes:
@@ -112,16 +121,15 @@ def _new_push_key() -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
-def _private_key(path: Path, pem: bytes) -> PrivateKeyTypes:
+_MAKERS: dict[str, Callable[[], bytes]] = {
+    "signing.pem": _new_signing_key,
+    "sealing.key": lambda: AESGCM.generate_key(256),
+    "vapid.pem": _new_push_key,
+}
+
+
+def _private_key(place: Path, name: str, keys: Mapping[str, bytes]) -> PrivateKeyTypes:
     try:
-        return load_pem_private_key(pem, password=None)
+        return load_pem_private_key(keys[name], password=None)
     except ValueError as error:
-        raise Unavailable(f"{path} is not a private key: {error}") from error
-
-
-def _read_or_make(path: Path, make: Callable[[], bytes]) -> bytes:
-    if path.exists():
-        return path.read_bytes()
-    content = make()
-    write_private(path, content)
-    return content
+        raise Unavailable(f"{name} in {place} is not a private key: {error}") from error

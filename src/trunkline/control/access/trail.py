@@ -14,7 +14,7 @@ from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Clock
 from trunkline.control.errors import TrunklineError
-from trunkline.control.redaction import is_secret_name, redact
+from trunkline.control.redaction import is_secret_name, redact_command
 from trunkline.control.services.audit import Audit
 from trunkline.control.tasks import Tasks
 
@@ -118,7 +118,7 @@ def _fields(of: object, names: frozenset[str]) -> dict[str, Any]:
 def shown(value: Any) -> Any:
     """A value as an entry may hold it."""
     if isinstance(value, str):
-        return redact(value)[: limits.AUDIT_VALUE_CHARS_MAX]
+        return redact_command(value)[: limits.AUDIT_VALUE_CHARS_MAX]
     if isinstance(value, list):
         return _list(value[:_ITEMS_MAX])
     return value if isinstance(value, (int, float)) else None

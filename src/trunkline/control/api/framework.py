@@ -185,7 +185,7 @@ async def identify(
     if secret is None:
         raise Unauthorized("this needs an Authorization: Bearer header or a login")
     who = await core.auth.identify(secret)
-    core.connections.known(request.transport)
+    core.connections.known(request.transport, who.user_id)
     return who
 
 

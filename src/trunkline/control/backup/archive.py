@@ -16,12 +16,13 @@ import msgspec
 from msgspec import Meta
 
 from trunkline import __version__, limits
+from trunkline.control.access import key_files
 from trunkline.control.errors import InvalidRequest
 from trunkline.log_form import one_line
 
 FORMAT = 1
 RECORDS, LOG, KEYS = "trunkline.db", "log.db", "keys/"
-KEY_FILES = ("signing.pem", "sealing.key", "vapid.pem")
+KEY_FILES = key_files.NAMES
 """Without which a system is not whole."""
 COUNTED = ("users", "machines", "sessions")
 """The tables of the records whose rows a manifest counts."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from trunkline import __version__, limits
+from trunkline.control.access import key_files
 from trunkline.control.backup import archive, swap
 from trunkline.control.backup.archive import Manifest, Writer
 from trunkline.control.backup.moment import one_moment
@@ -94,22 +95,19 @@ def _databases(settings: Settings) -> dict[str, Path]:
 def _small_files(settings: Settings) -> dict[str, bytes]:
     """Keys, the admin's token, the noted heads of the audit log."""
     found = {}
-    if settings.keys_dir.is_dir():
-        for path in sorted(settings.keys_dir.iterdir()):
-            if path.is_file() and archive.is_name(archive.KEYS + path.name):
-                found[archive.KEYS + path.name] = path
-    missing = [one for one in archive.KEY_FILES if archive.KEYS + one not in found]
+    keys = key_files.read(settings.keys_place)
+    missing = [one for one in archive.KEY_FILES if one not in keys]
     if missing:
         raise InvalidRequest(
-            f"{settings.keys_dir} has no {' and no '.join(missing)}: name the folder of the"
-            " server's keys (TRUNKLINE_KEYS)",
+            f"{settings.keys_place} has no {' and no '.join(missing)}: name the folder or file of"
+            " the server's keys (TRUNKLINE_KEYS)",
             code="BACKUP_NOTHING",
         )
     heads = heads_file(settings)
     for path in (settings.data_dir / ADMIN_TOKEN_FILE, heads):
         if path.is_file():
             found[path.name] = path
-    contents = {}
+    contents = {archive.KEYS + name: keys[name] for name in sorted(keys)}
     for name, path in found.items():
         if path.stat().st_size > _SMALL_BYTES_MAX and path != heads:
             raise OSError(f"{path} is too large to be what its name says")

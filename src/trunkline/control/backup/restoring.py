@@ -17,6 +17,7 @@ from pathlib import Path
 
 from trunkline import limits
 from trunkline.control import data_folder
+from trunkline.control.access import key_files
 from trunkline.control.backup import archive, checking, restored, swap
 from trunkline.control.backup.archive import Archive, Manifest
 from trunkline.control.backup.making import Progress, free_bytes
@@ -26,7 +27,7 @@ from trunkline.control.errors import Conflict, InvalidRequest, Unavailable
 from trunkline.control.files import log_file
 from trunkline.control.settings import Settings
 from trunkline.places import ADMIN_TOKEN_FILE, SERVER_FILE
-from trunkline.private_files import make_folder, write_private
+from trunkline.private_files import make_folder
 
 _ROOM_BYTES = 16 * limits.MIB
 _BESIDE = ("", "-wal", "-shm")  # a database, and what SQLite keeps with it
@@ -122,7 +123,7 @@ def _old(settings: Settings, manifest: Manifest) -> list[str]:
     folder = settings.data_dir
     names = [ADMIN_TOKEN_FILE, restored.FILE]
     names += [one.name for one in folder.glob("audit-heads*")]
-    if settings.keys_dir == folder / "keys":
+    if settings.keys_place == folder / "keys":
         names.append("keys")
     if manifest.database == "sqlite":
         databases = (archive.RECORDS, archive.LOG)
@@ -176,16 +177,17 @@ def _unpack(opened: Archive, folder: Path, progress: Progress) -> None:
 def _place_keys(settings: Settings, new: Path) -> None:
     """Keys that live elsewhere: those that are there must be the same, what is missing is added.
     Before anything else changes, so that no system is ever there without its keys."""
-    if settings.keys_dir == settings.data_dir / "keys":
+    place = settings.keys_place
+    if place == settings.data_dir / "keys":
         return
     wanted = {one.name: one.read_bytes() for one in (new / "keys").iterdir()}
-    there = {name for name in wanted if (settings.keys_dir / name).exists()}
+    there = key_files.read(place)
     for name in sorted(there):
-        if (settings.keys_dir / name).read_bytes() != wanted[name]:
+        if there[name] != wanted.get(name):
             raise Conflict(
-                f"{settings.keys_dir / name} is the key of another system: move that folder aside",
+                f"{name} in {place} is the key of another system: move that aside",
                 code="DATA_NOT_EMPTY",
             )
-    for name in sorted(set(wanted) - there):
-        write_private(settings.keys_dir / name, wanted[name])
+    if missing := {name: wanted[name] for name in key_files.NAMES if name not in there}:
+        key_files.write(place, missing)
     shutil.rmtree(new / "keys")

@@ -1,13 +1,16 @@
-"""Every open connection of the one port: how many there may be, in all and of one address.
+"""Every open connection of the one port: how many there may be, in all, of one address and of one
+person.
 
 A connection is a stranger's until it has shown a good secret. Where there is no room, the oldest
 stranger makes it: so nobody is kept out by connections that only wait. Only when all that are
-there are known is a new one refused. File descriptors for everything else stay in reserve.
+there are known is a new one refused. A person's own have a bound as well, machines apart: no login
+keeps the others out. File descriptors for everything else stay in reserve.
 """
 
 import asyncio
 import resource
 import time
+from collections import Counter
 
 import structlog
 
@@ -27,13 +30,15 @@ _UNREAD_S = 30.0  # a stranger that does not read its response
 class _Guest:
     """One connection."""
 
-    __slots__ = ("address", "is_counted", "unread_since")
+    __slots__ = ("address", "is_counted", "unread_since", "user_id")
 
     def __init__(self, address: str, *, is_counted: bool) -> None:
         self.address = address
         self.is_counted = is_counted
         """Whether its address has a bound: many come by one proxy or from this host."""
         self.unread_since: float | None = None
+        self.user_id: str | None = None
+        """The person who has shown their secret on it."""
 
 
 class Connections:
@@ -45,6 +50,8 @@ class Connections:
         self._guests: dict[asyncio.Transport, _Guest] = {}
         self._strangers: dict[asyncio.Transport, None] = {}
         """The oldest first."""
+        self._most_of_user = settings.connections_per_user_max
+        self._of_user: Counter[str] = Counter()
         self._of_address: dict[str, dict[asyncio.Transport, None]] = {}
         self._looked_at = self._told_at = float("-inf")
         self.made_room = 0
@@ -74,12 +81,36 @@ class Connections:
         self._leave(transport)
         self._enter(transport, _Guest(counted_as(caller), is_counted=True))
         if is_known:
-            self.known(transport)
+            self.known(transport, guest.user_id)
 
-    def known(self, transport: asyncio.Transport | None) -> None:
-        """Who is there has shown a good secret, and makes room for nobody."""
-        if transport is not None:
-            self._strangers.pop(transport, None)
+    def known(self, transport: asyncio.Transport | None, user_id: str | None = None) -> None:
+        """Who is there has shown a good secret, and makes room for nobody. `user_id`: the person
+        whose secret it is, not a machine's; `LimitReached` if they have too many connections."""
+        guest = None if transport is None else self._guests.get(transport)
+        if guest is None or transport is None:
+            return
+        if user_id is not None and guest.user_id != user_id:
+            self._count(guest, user_id)
+        self._strangers.pop(transport, None)
+
+    def _count(self, guest: _Guest, user_id: str) -> None:
+        if self._of_user[user_id] >= self._most_of_user:
+            self._forget_closed()
+        if self._of_user[user_id] >= self._most_of_user:
+            self.refused += 1
+            raise LimitReached(
+                f"you have {self._most_of_user} connections open, which is all that one user may"
+                " have: close some first"
+            )
+        self._uncount(guest)
+        guest.user_id = user_id
+        self._of_user[user_id] += 1
+
+    def _uncount(self, guest: _Guest) -> None:
+        if guest.user_id is not None:
+            self._of_user[guest.user_id] -= 1
+            if not self._of_user[guest.user_id]:
+                del self._of_user[guest.user_id]
 
     def sweep(self) -> None:
         """Once a second: forgets what has closed, and cuts strangers that do not read."""
@@ -107,6 +138,7 @@ class Connections:
         guest = self._guests.pop(transport, None)
         if guest is None:
             return
+        self._uncount(guest)
         others = self._of_address[guest.address]
         others.pop(transport, None)
         if not others:

@@ -56,12 +56,15 @@ class Watched(msgspec.Struct):
     message_id: Any = None
     steers: Any = None
     created_by: Any = UNSET
+    changed_by: Any = UNSET
     settled_by: Any = msgspec.field(name="reason", default=None)
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is no machine's to say: who made a session is not, either."""
-        return self.type in OURS or (self.type == _STATUS and self.created_by is not UNSET)
+        """Whether it is no machine's to say: who else made a session or changed its work is not,
+        either."""
+        is_of_others = self.created_by is not UNSET or self.changed_by is not UNSET
+        return self.type in OURS or (self.type == _STATUS and is_of_others)
 
     @property
     def text(self) -> str | None:

@@ -356,7 +356,7 @@ class Vms:
     def _hidden(self) -> list[Path]:
         """What no agent sees, on whichever machine of this host, wherever it works."""
         settings = self._settings
-        places = (settings.data_dir, settings.keys_dir, settings.machines_dir)
+        places = (settings.data_dir, settings.keys_place, settings.machines_dir)
         return [place.absolute() for place in places]
 
     def _command(self) -> list[str]:

@@ -31,7 +31,7 @@ from trunkline.control.records.fields import (
 )
 from trunkline.control.records.page import SeenRows, changes
 from trunkline.control.records.people import Users
-from trunkline.control.records.session_config import SessionConfig
+from trunkline.control.records.session_config import SessionConfig, check_choices
 from trunkline.control.services.config import runtime_type
 from trunkline.control.store import schema, service_schema
 from trunkline.control.store.engine import Store
@@ -131,6 +131,7 @@ class Agents(SeenRows[Agent]):
         self._quotas = quotas
 
     async def create(self, who: Principal, new: NewAgent) -> Agent:
+        check_choices(new.session_config or {}, "session_config")
         owner = await self._users.get_managed(who, new.user_id or who.user_id)
         await self._check_tools(new.tools, new.runtime_type, owner.id)
         values = msgspec.structs.asdict(new) | {"org_id": owner.org_id, "user_id": owner.id}
@@ -145,6 +146,7 @@ class Agents(SeenRows[Agent]):
     async def change(self, who: Principal, agent_id: str, patch: AgentPatch) -> Agent:
         agent = await self.get(who, agent_id)
         changed = changes(patch)
+        check_choices(changed.get("session_config") or {}, "session_config")
         if "tools" in changed:
             runtime = changed.get("runtime_type", agent.runtime_type)
             await self._check_tools(changed["tools"], runtime, agent.user_id)

@@ -19,6 +19,7 @@ RuntimeType = Literal["semigraph", "openclaw", "claude-code", "acp"]
 Confirm = Literal["never", "dangerous", "always"]
 PermissionMode = Literal["plan", "ask", "accept_edits", "free", "default", "acceptEdits"]
 """Ours, and what Claude Code calls two of them."""
+Network = Literal["open", "off", "list"]
 
 # At least one character that can be seen: a name of blanks is none.
 Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS_MAX, pattern=r"\S")]
@@ -40,6 +41,8 @@ Json = dict[str, Any]
 Workspace = Annotated[
     str, Meta(min_length=1, max_length=limits.FILE_PATH_CHARS_MAX, pattern=r"^[^\x00]*$")
 ]
+_Host = Annotated[str, Meta(max_length=255, pattern=r"^(\*\.)?[A-Za-z0-9._:-]{1,253}$")]
+Hosts = Annotated[list[_Host], Meta(max_length=limits.NETWORK_HOSTS_MAX)]
 Preset = Literal["copilot", "opencode", "gemini", "codex", "goose"]
 _Word = Annotated[str, Meta(max_length=limits.FILE_PATH_CHARS_MAX, pattern=r"^[^\x00]*$")]
 _Variable = Annotated[

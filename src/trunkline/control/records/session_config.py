@@ -3,20 +3,23 @@ types, in the documents and where they are checked. What a runtime does not know
 to machines, which say what they read. Each name is explained in docs/guide/agents.md.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from trunkline import limits
+from trunkline.control.errors import InvalidRequest
 from trunkline.control.records.fields import (
     Acp,
     AgentApp,
     Confirm,
+    Hosts,
     Json,
     MaxTokens,
     Name,
     Names,
+    Network,
     PermissionMode,
     Temperature,
     Text,
@@ -40,6 +43,8 @@ class Choices(msgspec.Struct, kw_only=True):
     workspace: Workspace | None = None
     worktree: bool | None = None
     acp: Acp | None = None
+    network: Network | None = None
+    network_hosts: Hosts | None = None
 
 
 class _AgentConfig(Choices, kw_only=True):
@@ -50,8 +55,8 @@ class _AgentConfig(Choices, kw_only=True):
 class _SessionConfig(msgspec.Struct, kw_only=True):
     workspace: Workspace | None = None
     worktree: bool | None = None
-    network: Literal["open", "off", "list"] | None = None
-    network_hosts: list[str] | None = None
+    network: Network | None = None
+    network_hosts: Hosts | None = None
     max_turns: Annotated[int, Meta(ge=1, le=limits.MODEL_CALLS_PER_TURN_MAX)] | None = None
     max_tool_calls: Annotated[int, Meta(ge=0)] | None = None
     timeout_seconds: Seconds | None = None
@@ -63,6 +68,15 @@ class _SessionConfig(msgspec.Struct, kw_only=True):
     thinking_tokens: Annotated[int, Meta(ge=0)] | None = None
     context_window: Annotated[int, Meta(ge=1_024)] | None = None
     evolution: bool | None = None
+
+
+def check_choices(config: Json, name: str = "agent_config") -> None:
+    """A machine that is told nonsense goes by its defaults: then a tool would run that a person
+    was to be asked about. `session_config` may say the same things."""
+    try:
+        msgspec.convert(config, Choices)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"{name}: {error}") from error
 
 
 def _known(kind: type[msgspec.Struct]) -> dict[str, Any]:

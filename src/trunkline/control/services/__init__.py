@@ -7,9 +7,11 @@ import asyncio
 import importlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from trunkline import prices
+import msgspec
+
+from trunkline import model_windows, prices
 from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock, now_ms
@@ -65,8 +67,14 @@ class Services:
         self.evolutions = Evolutions(store, clock, self.skills)
         self.snapshots = Snapshots(store, clock, quotas)
         own = prices.read(Path(settings.prices).expanduser()) if settings.prices else None
-        self.own_prices = own
-        """What the operator says that models cost; None: nothing."""
+        self.own_tables: dict[str, Any] = {}
+        """What the operator says of models: what they cost, how much they read. Machines are told,
+        so that events say the same as the sums here."""
+        if own is not None:
+            self.own_tables["prices"] = msgspec.to_builtins(own)
+        if settings.model_windows:
+            windows = model_windows.read(Path(settings.model_windows).expanduser())
+            self.own_tables["windows"] = msgspec.to_builtins(windows)
         table = prices.built_in() if own is None else prices.over_built_in(own)
         self.prices = table
         self.usage = Usage(store, clock, table)

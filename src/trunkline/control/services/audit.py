@@ -1,36 +1,43 @@
-"""The audit log: a chain in which every entry carries the hash of the one before it.
+"""The audit log: a chain (`audit_chain`) in which every entry carries the hash of the one before.
 
 Entries are added and read, never changed. `verify` names the first place where the chain is broken:
 an edited, removed or moved entry and, by the sealed head, a cut-off end or a chain computed anew by
 someone who has the database but not the control plane's key. By the heads that were noted outside
-(`audit_heads`) it also sees an old state that was put back, or an empty one.
+(`audit_heads`) it also sees an old state that was put back, or an empty one. A log whose key is
+lost takes no entries until an administrator begins a new chain behind it (`restart`).
 """
 
 import asyncio
-import hashlib
-import json
+import base64
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
 import structlog
-from sqlalchemy import ColumnElement, Row, insert, or_, select, true, update
+from sqlalchemy import ColumnElement, Row, func, insert, or_, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.clock import Clock
-from trunkline.control.errors import InvalidRequest, TooLarge, Unavailable
+from trunkline.control.errors import Conflict, InvalidRequest, Unavailable
 from trunkline.control.records.fields import checked_text
 from trunkline.control.records.page import Page, Paging, visible
+from trunkline.control.services.audit_chain import (
+    GENESIS,
+    RESTARTED,
+    Verification,
+    Walk,
+    canonical,
+    hash_of,
+)
 from trunkline.control.services.audit_heads import AuditHeads, Head
 from trunkline.control.services.idempotency import Once, always
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import audit, audit_head
 
 DETAILS_BYTES_MAX = 64 * 1024
-_GENESIS = "0" * 64
 HEAD_CONTEXT = "audit:head"
 
 _log = structlog.get_logger(__name__)
@@ -86,22 +93,6 @@ class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _EVERYTHING = AuditFilter()
-
-
-class BrokenLink(msgspec.Struct, frozen=True):
-    """Where the chain breaks first, and how."""
-
-    seq: int
-    reason: str
-
-
-class Verification(msgspec.Struct, frozen=True):
-    """`head` is the newest hash: noted down elsewhere, it shows a restored old database too."""
-
-    ok: bool
-    entries: int
-    first_broken: BrokenLink | None
-    head: str
 
 
 class AuditHead(msgspec.Struct, frozen=True):
@@ -169,15 +160,7 @@ class Audit:
         source: Source = "control",
     ) -> int:
         """The same as part of a transaction: with what it speaks of, or not at all."""
-        fields = {
-            "at": self._clock(),
-            "org_id": org_id,
-            "user_id": user_id,
-            "session_id": session_id,
-            "source": source,
-            "event": checked_text(event, "event", limits.NAME_CHARS_MAX),
-            "details": _canonical(details or {}, "details", DETAILS_BYTES_MAX),
-        }
+        fields = self._fields(event, details or {}, org_id, user_id, session_id, source)
         # This row's lock is what puts appends, of any number of control planes, in one order.
         taken = update(audit_head).where(audit_head.c.id == 1).values(seq=audit_head.c.seq + 1)
         head = (
@@ -187,12 +170,35 @@ class Audit:
         self.is_broken = last is None
         if last is None:
             raise _tampered_with()  # a new sealed head would hide what was done to the log
+        return (await self._add(connection, last, fields)).seq
+
+    def _fields(
+        self,
+        event: str,
+        details: dict[str, Any],
+        org_id: str | None,
+        user_id: str | None,
+        session_id: str | None = None,
+        source: Source = "control",
+    ) -> dict[str, Any]:
+        return {
+            "at": self._clock(),
+            "org_id": org_id,
+            "user_id": user_id,
+            "session_id": session_id,
+            "source": source,
+            "event": checked_text(event, "event", limits.NAME_CHARS_MAX),
+            "details": canonical(details, "details", DETAILS_BYTES_MAX),
+        }
+
+    async def _add(self, connection: AsyncConnection, last: Head, fields: dict[str, Any]) -> Head:
+        """Behind `last`, and seals the new head."""
         entry = {**fields, "seq": last.seq + 1, "prev_hash": last.hash}
         newest = Head(last.seq + 1, hash_of(entry))
         await connection.execute(insert(audit).values({**entry, "hash": newest.hash}))
         sealed = self._seal(newest)
         await connection.execute(update(audit_head).values(seq=newest.seq, sealed=sealed))
-        return newest.seq
+        return newest
 
     def _seal(self, head: Head) -> bytes:
         return self._keys.seal(msgspec.json.encode(head).decode(), HEAD_CONTEXT)
@@ -201,7 +207,7 @@ class Audit:
         """The head; an empty log's before the first start, None when it is not ours."""
         if sealed is None:
             has_started = self._heads is not None and self._heads.newest is not None
-            return None if has_started else Head(0, _GENESIS)
+            return None if has_started else Head(0, GENESIS)
         try:
             return msgspec.json.decode(self._keys.unseal(sealed, HEAD_CONTEXT), type=Head)
         except Exception:  # whatever it is, it is not what this key sealed
@@ -213,7 +219,7 @@ class Audit:
         async with self._store.write() as connection:
             head = await self._head(connection)
             if head is not None and head.seq == 0 and not await _has(connection, 1):
-                sealed = self._seal(Head(0, _GENESIS))
+                sealed = self._seal(Head(0, GENESIS))
                 new = update(audit_head).where(audit_head.c.sealed.is_(None))
                 await connection.execute(new.values(seq=0, sealed=sealed))
         self.is_broken = head is None
@@ -248,25 +254,52 @@ class Audit:
         return None if row is None else self._open(row.sealed)
 
     async def verify(self, noted: Mapping[int, str] | None = None) -> Verification:
-        """Walks the whole chain, a chunk at a time, and compares it with the sealed head, with the
-        heads that were noted outside, and with `noted`: more of these, the hash of each number."""
-        last = Head(0, _GENESIS)
+        """Walks all that was written, a chunk at a time, and compares it with the sealed head, with
+        the heads that were noted outside, and with `noted`: more of these, the hash of each
+        number."""
+        walk, head, _ = await self._walk(noted or {})
+        return walk.end(head)
+
+    async def _walk(self, told: Mapping[int, str]) -> tuple[Walk, Head | None, Mapping[int, str]]:
         anchors = {} if self._heads is None else await asyncio.to_thread(self._heads.read)
-        told = dict(noted or {})
+        walk = Walk(anchors, told)
         async with self._store.read() as connection:
             while True:
-                async for entry in _entries(connection, last.seq, self._chunk_rows):
-                    reason = _problem(last, entry) or _contradicts(entry, anchors, told)
-                    if reason is not None:
-                        broken = BrokenLink(last.seq + 1, reason)
-                        return Verification(False, last.seq, broken, last.hash)
-                    last = Head(entry.seq, entry.hash)
+                async for entry in _entries(connection, walk.last.seq, self._chunk_rows):
+                    walk.take(entry)
                 # Read after the entries: it is committed with them, so it is never behind them.
                 head = await self._head(connection)
-                if head is None or head.seq <= last.seq or not await _has(connection, last.seq + 1):
-                    break
-        end = _end_problem(last, head) or _cut_off(last, {**anchors, **told})
-        return Verification(end is None, last.seq, end, last.hash)
+                behind = head is not None and head.seq > walk.last.seq
+                if not behind or not await _has(connection, walk.last.seq + 1):
+                    return walk, head, anchors
+
+    async def restart(self, who: Principal, reason: str) -> AuditHead:
+        """Begins a new chain behind one that is broken or whose key is lost; all that was written
+        stays, and the first entry says who did it, why, and what was found. Conflict when nothing
+        is broken."""
+        reason = checked_text(reason, "reason", limits.AUDIT_VALUE_CHARS_MAX)
+        walk, head, anchors = await self._walk({})
+        found = walk.end(head).first_broken
+        if found is None:
+            raise Conflict("the audit log is whole: it goes on as it is", code="AUDIT_WHOLE")
+        details: dict[str, Any] = {"reason": reason, "found": found.reason, "found_at": found.seq}
+        async with self._store.write() as connection:
+            old = (await connection.execute(select(audit_head).with_for_update())).first()
+            if await _newest(connection) != walk.last.seq:
+                raise Conflict("entries were added meanwhile: try again", code="AUDIT_BUSY")
+            if old is None:
+                await connection.execute(insert(audit_head).values(id=1, seq=0))
+            elif old.sealed is not None:  # with the old key, it proves how far the old chain went
+                details["sealed_head"] = base64.b64encode(old.sealed).decode()
+            # Past what was noted as well: no number is given twice.
+            sealed = 0 if head is None else head.seq
+            before = Head(max((walk.last.seq, sealed, *anchors)), walk.digest)
+            fields = self._fields(RESTARTED, details, who.org_id, who.user_id)
+            newest = await self._add(connection, before, fields)
+        self.is_broken = False
+        _log.warning("the audit log begins a new chain", entry=newest.seq, found=found.reason)
+        await self.anchor(always=True)
+        return await self.head()
 
     async def page(
         self, who: Principal, paging: Paging, wanted: AuditFilter = _EVERYTHING
@@ -304,68 +337,12 @@ async def _has(connection: AsyncConnection, seq: int) -> bool:
     return (await connection.execute(query)).first() is not None
 
 
+async def _newest(connection: AsyncConnection) -> int:
+    return await connection.scalar(select(func.max(audit.c.seq))) or 0
+
+
 def _tampered_with() -> Unavailable:
     return Unavailable("the audit log was tampered with; verify it", code="AUDIT_BROKEN")
-
-
-def _contradicts(entry: Row[Any], *noted: Mapping[int, str]) -> str | None:
-    if any(one.get(entry.seq, entry.hash) != entry.hash for one in noted):
-        return f"entry {entry.seq} is not the one that was noted as the head"
-    return None
-
-
-def _cut_off(last: Head, noted: Mapping[int, str]) -> BrokenLink | None:
-    newest = max(noted, default=0)
-    if newest <= last.seq:
-        return None
-    reason = f"entries {last.seq + 1} to {newest} are missing: one was noted as the head"
-    return BrokenLink(last.seq + 1, reason)
-
-
-def _end_problem(last: Head, head: Head | None) -> BrokenLink | None:
-    if head == last:
-        return None
-    if head is None:
-        return BrokenLink(last.seq + 1, "the head is missing or sealed by another key")
-    if head.seq > last.seq:
-        return BrokenLink(last.seq + 1, f"entries {last.seq + 1} to {head.seq} are missing")
-    if head.seq < last.seq:
-        return BrokenLink(head.seq + 1, f"entry {head.seq + 1} was added past the head")
-    return BrokenLink(last.seq, "the chain was computed anew")
-
-
-def _problem(last: Head, entry: Row[Any]) -> str | None:
-    if entry.seq != last.seq + 1:
-        return f"entry {last.seq + 1} is missing; the next one is {entry.seq}"
-    if entry.prev_hash != last.hash:
-        return f"entry {entry.seq} does not follow the entry before it"
-    if entry.hash != hash_of(entry._asdict()):
-        return f"entry {entry.seq} was changed"
-    return None
-
-
-_HASHED = ("seq", "at", "org_id", "user_id", "session_id", "event", "details")
-
-
-def hash_of(entry: dict[str, Any]) -> str:
-    # Entries from before there were sources have none, and none in their hash.
-    names = _HASHED if entry["source"] is None else (*_HASHED, "source")
-    fields = _canonical({name: entry[name] for name in names}, "entry", limits.FRAME_BYTES_MAX)
-    return hashlib.sha256((entry["prev_hash"] + fields).encode()).hexdigest()
-
-
-def _canonical(value: Any, field: str, bytes_max: int) -> str:
-    """The one JSON text of a value: sorted keys, no spaces. Bounded."""
-    try:
-        text = json.dumps(
-            value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-        )
-        size = len(text.encode())  # also refuses half of a surrogate pair
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidRequest(f"{field} is not plain JSON: {error}") from error
-    if size > bytes_max:
-        raise TooLarge(f"{field} has {size} bytes; at most {bytes_max} are allowed")
-    return text
 
 
 def _entry(row: Row[Any]) -> AuditEntry:

@@ -19,6 +19,7 @@ from trunkline.control.records.fields import checked_text
 from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import reports, results
+from trunkline.wire.semibot.fitting import TOO_LARGE
 
 # Leaves room for the envelope of `resume_response` in one frame.
 _RESPONSE_BYTES_MAX = limits.FRAME_BYTES_MAX - 64 * 1024
@@ -120,5 +121,4 @@ def _is_request_id(text: str) -> bool:
 
 
 def _too_large() -> dict[str, Any]:
-    error = {"code": "RESULT_TOO_LARGE", "message": "the result does not fit into a frame"}
-    return {"status": "failed", "error": error}
+    return {"status": "failed", "error": msgspec.to_builtins(TOO_LARGE)}

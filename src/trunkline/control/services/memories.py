@@ -155,10 +155,10 @@ class Memories(SeenRows[Memory]):
         count = min(count, limits.MEMORY_TOP_K_MAX)
         if count < 1 or not memory_terms.has_words(query):
             return []
-        where, terms = memory_search.scope(org_id, user_id), memory_terms.asked(query)
+        terms = memory_terms.asked(query)
         meaning = await self.index.meaning(query, is_query=True)
         async with self._store.read() as connection:
-            words = await memory_search.by_words(connection, where, terms)
+            words = await memory_search.by_words(connection, org_id, user_id, terms)
             near: Scores | None = None
             if meaning is not None and not is_nothing(meaning.vector):
                 owners = owners_of(org_id, user_id)
@@ -166,8 +166,13 @@ class Memories(SeenRows[Memory]):
                 if apart := [one for one in words if one not in near]:
                     near |= await meaning.vectors.similarity(connection, apart, meaning.vector)
             best = memory_search.blend(words, near)[:count]
-            found = self._query.where(among(memories.c.id, [one for one, _ in best]), where)
-            rows = {row.id: row._asdict() for row in (await connection.execute(found)).all()}
+            # By their ids alone: with the owner beside them, SQLite reads all of the owner's.
+            found = self._query.where(among(memories.c.id, [one for one, _ in best]))
+            rows = {
+                row.id: row._asdict()
+                for row in await connection.execute(found)
+                if row.org_id == org_id and row.user_id in (None, user_id)
+            }
         return [
             MemoryHit(**rows[memory_id], score=round(score, 4))
             for memory_id, score in best

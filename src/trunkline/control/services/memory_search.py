@@ -5,14 +5,31 @@ By words the database's own index finds them (FTS5, text search), by meaning the
 """
 
 from collections.abc import Mapping
+from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, and_, column, func, or_, select, table, text
+from sqlalchemy import (
+    ColumnElement,
+    Float,
+    Text,
+    and_,
+    bindparam,
+    column,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    table,
+    text,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline.control.services import memory_terms
 from trunkline.control.store.service_schema import memories
 
-CANDIDATES = 100  # the best of each kind that are compared
+CANDIDATES = 100  # the nearest, which are compared
+MATCHES_MAX = 500  # memories whose words are compared
+_CANDIDATES_BY_WORDS = 40  # words count for little, and each has to be compared by meaning too
 # What recall on the table of questions in bench/memories is best with; a little more or less
 # changes hardly anything.
 _WEIGHT_OF_WORDS = 0.15
@@ -21,25 +38,81 @@ Scores = dict[str, float]
 """By the ids of memories."""
 
 
-def scope(org_id: str, user_id: str | None) -> ColumnElement[bool]:
-    """That user's memories and those that the org shares; never another user's."""
-    shared = memories.c.user_id.is_(None)
-    owner = shared if user_id is None else or_(memories.c.user_id == user_id, shared)
-    return and_(memories.c.org_id == org_id, owner)
+def scope(org_id: str, user_id: str | None, *, by_index: bool = True) -> ColumnElement[bool]:
+    """That user's memories and those that the org shares; never another user's. `by_index`: whether
+    the database may look for them, rather than look at those that it found otherwise."""
+    org: ColumnElement[str] = memories.c.org_id
+    user: ColumnElement[str] = memories.c.user_id
+    if not by_index:
+        org, user = org.concat(""), user.concat("")
+    owner = user.is_(None) if user_id is None else or_(user == user_id, user.is_(None))
+    return and_(org == org_id, owner)
 
 
 async def by_words(
-    connection: AsyncConnection, where: ColumnElement[bool], terms: list[str]
+    connection: AsyncConnection, org_id: str, user_id: str | None, terms: list[str]
 ) -> Scores:
-    """Those with any of the terms; the best has 1."""
-    if not terms:
-        return {}
-    if connection.dialect.name == "sqlite":
-        found = await _by_fts5(connection, where, terms)
-    else:
-        found = await _by_tsvector(connection, where, terms)
+    """Those with any of the telling terms; the best has 1."""
+    is_sqlite = connection.dialect.name == "sqlite"
+    index: _Index = _Fts5() if is_sqlite else _TextSearch()
+    # SQLite would ask FTS5 about each of an owner's memories.
+    where = scope(org_id, user_id, by_index=not is_sqlite)
+    found = await _scored(connection, where, index, await _telling(connection, index, terms))
     best = max(found.values(), default=0.0)
     return {one: score / best for one, score in found.items()} if best > 0 else found
+
+
+class _Index(Protocol):
+    """A database's own search of texts."""
+
+    def query(self, terms: list[str]) -> str: ...
+
+    def having(self, name: str) -> tuple[Any, ColumnElement[bool]]:
+        """Where to look, and what finds those that fit the query of that parameter's name."""
+        ...
+
+    def rank(self, name: str) -> ColumnElement[float]:
+        """More is better."""
+        ...
+
+
+async def _telling(connection: AsyncConnection, index: _Index, terms: list[str]) -> list[str]:
+    """The rarest of the terms, as many as together find no more than can be compared in time: what
+    every other memory has says little."""
+    if not terms:
+        return []
+    counts = []
+    for number, _ in enumerate(terms):
+        source, fits = index.having(f"term{number}")
+        some = select(literal(1)).select_from(source).where(fits).limit(MATCHES_MAX + 1)
+        counts.append(select(func.count()).select_from(some.subquery()).scalar_subquery())
+    named = {f"term{number}": index.query([term]) for number, term in enumerate(terms)}
+    found = (await connection.execute(select(*counts), named)).one()
+    chosen: list[str] = []
+    room = MATCHES_MAX
+    for count, term in sorted(zip(found, terms, strict=True), key=lambda one: one[0]):
+        room -= count
+        if room < 0 and chosen:
+            break
+        if count:
+            chosen.append(term)
+    return chosen
+
+
+async def _scored(
+    connection: AsyncConnection, where: ColumnElement[bool], index: _Index, terms: list[str]
+) -> Scores:
+    if not terms:
+        return {}
+    source, fits = index.having("terms")
+    if source is not memories:
+        source = memories.join(source, source.c.rowid == memories.c.fts_rowid)
+    rank = index.rank("terms").label("rank")
+    ranked = select(memories.c.id, rank).select_from(source).where(fits, where).limit(MATCHES_MAX)
+    some = ranked.subquery()
+    best = select(some).order_by(some.c.rank.desc(), some.c.id.desc()).limit(_CANDIDATES_BY_WORDS)
+    rows = await connection.execute(best, {"terms": index.query(terms)})
+    return {row.id: row.rank for row in rows}
 
 
 def blend(words: Scores, meaning: Mapping[str, float] | None) -> list[tuple[str, float]]:
@@ -71,30 +144,32 @@ def tsquery(terms: list[str]) -> str:
     )
 
 
-async def _by_fts5(
-    connection: AsyncConnection, where: ColumnElement[bool], terms: list[str]
-) -> Scores:
-    fts = table("memories_fts", column("rowid"), column("rank"))
-    query = (
-        select(memories.c.id, fts.c.rank)
-        .join(fts, fts.c.rowid == memories.c.fts_rowid)
-        .where(text("memories_fts MATCH :terms").bindparams(terms=fts5_query(terms)), where)
-        .order_by(fts.c.rank, memories.c.id.desc())
-        .limit(CANDIDATES)
-    )
-    return {row.id: -row.rank for row in await connection.execute(query)}
+class _Fts5:
+    def query(self, terms: list[str]) -> str:
+        return fts5_query(terms)
+
+    def having(self, name: str) -> tuple[Any, ColumnElement[bool]]:
+        fits = literal_column("memories_fts").op("MATCH")(bindparam(name, type_=Text))
+        return table("memories_fts", column("rowid"), column("rank")), fits
+
+    def rank(self, name: str) -> ColumnElement[float]:
+        return -literal_column("memories_fts.rank", Float)
 
 
-async def _by_tsvector(
-    connection: AsyncConnection, where: ColumnElement[bool], terms: list[str]
-) -> Scores:
-    wanted = func.to_tsquery(text("'english'"), tsquery(terms))
-    vector = func.to_tsvector(text("'english'"), memories.c.terms)
-    rank = func.ts_rank(vector, wanted)
-    query = (
-        select(memories.c.id, rank.label("rank"))
-        .where(where, vector.op("@@")(wanted))
-        .order_by(rank.desc(), memories.c.id.desc())
-        .limit(CANDIDATES)
-    )
-    return {row.id: row.rank for row in await connection.execute(query)}
+class _TextSearch:
+    def query(self, terms: list[str]) -> str:
+        return tsquery(terms)
+
+    def having(self, name: str) -> tuple[Any, ColumnElement[bool]]:
+        return memories, _vector().op("@@")(_wanted(name))
+
+    def rank(self, name: str) -> ColumnElement[float]:
+        return func.ts_rank(_vector(), _wanted(name), type_=Float)
+
+
+def _vector() -> ColumnElement[Any]:
+    return func.to_tsvector(text("'english'"), memories.c.terms)
+
+
+def _wanted(name: str) -> ColumnElement[Any]:
+    return func.to_tsquery(text("'english'"), bindparam(name, type_=Text))

@@ -14,10 +14,10 @@ import msgspec
 import structlog
 
 from trunkline import limits
-from trunkline.control.errors import InvalidRequest, Timeout, TrunklineError
+from trunkline.control.errors import Forbidden, InvalidRequest, Timeout, TrunklineError
 from trunkline.control.services.evolutions import EvolutionInput
 from trunkline.control.services.idempotency import Once, Repeated
-from trunkline.control.services.rules import check
+from trunkline.control.services.rules import Rule, check
 from trunkline.control.services.usage import UsageReport
 from trunkline.control.store import causes
 from trunkline.permissions.names import mcp_name, names_of
@@ -159,9 +159,29 @@ class Methods:
         held = await self._services.rules.of_session(caller.session_id)
         if held:
             name = (await self._services.mcp_servers.endpoint(*_user(caller), server)).name
-            check(held, Call(names_of(mcp_name(name, tool))), asks=caller.asks)
+            await self._check(caller, held, mcp_name(name, tool))
         call = (await self._services.mcp_pool()).call
         return {"result": await call(caller.org_id, caller.user_id, server, tool, arguments or {})}
+
+    async def _check(self, caller: Caller, held: list[Rule], tool_name: str) -> None:
+        """Raises Forbidden where rules do not let the machine do that, and leaves an entry."""
+        try:
+            check(held, Call(names_of(tool_name)), asks=caller.asks)
+        except Forbidden as error:
+            details = {
+                "tool_name": tool_name,
+                "machine_id": caller.machine_id,
+                "reason": str(error),
+                "code": error.code,
+            }
+            await self._services.audit.append(
+                "rule.refused",
+                details,
+                org_id=caller.org_id,
+                user_id=caller.user_id,
+                session_id=None if caller.is_sessionless else caller.session_id,
+            )
+            raise
 
     async def _mcp_tools(self, caller: Caller, server: str) -> Json:
         pool = await self._services.mcp_pool()
@@ -233,7 +253,7 @@ class Methods:
             held = await rules.of_user(*owner)
         else:
             held = await rules.of_session(caller.session_id)
-        check(held, Call(names_of("memory_write")), asks=caller.asks)
+        await self._check(caller, held, "memory_write")
         if not caller.is_sessionless:
             metadata = {**(metadata or {}), "session_id": caller.session_id}
         await self._services.memories.add(*owner, content, metadata, once)

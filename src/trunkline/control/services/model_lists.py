@@ -6,6 +6,7 @@ programs here anyway. Keys go to the address that they were given for, and into 
 """
 
 import asyncio
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from trunkline import limits
+from trunkline.control.clock import Seconds
 from trunkline.control.errors import InvalidRequest, LimitReached
 from trunkline.control.records.credentials import Revealed
 from trunkline.control.services.address_guard import (
@@ -33,6 +35,8 @@ Problem = Literal[
 ASKING_S = 10.0  # for everything together
 PER_USER_MAX = 4  # under way
 MODELS_MAX = 2_000
+HEARD_MAX = 200  # lists that are remembered
+HEARD_S = 3600.0
 _NAME_CHARS_MAX = 200
 _SAID_CHARS = 200
 _ANSWER_BYTES_MAX = 8 * limits.MIB  # lists of gateways are long
@@ -68,11 +72,16 @@ class _Absent(_Failed):
 class ModelLists:
     """Asks servers for their models."""
 
-    def __init__(self, allowed_hosts: str, resolver: Resolve = resolve) -> None:
+    def __init__(
+        self, allowed_hosts: str, resolver: Resolve = resolve, now: Seconds = time.monotonic
+    ) -> None:
         """`allowed_hosts`: those that everybody may name, though they are not public."""
         self._allowed = allowed_hosts
         self._resolver = resolver
         self._under_way: Counter[str] = Counter()
+        self._now = now
+        self._heard: dict[tuple[str, str], tuple[float, list[str]]] = {}
+        """By user and provider: when its own list was read, and that."""
 
     async def ask(
         self,
@@ -116,7 +125,26 @@ class ModelLists:
             self._under_way[user_id] -= 1
             self._under_way += Counter()  # drops those at zero
         shown = None if at == _USUAL.get(provider) else at
+        if shown is None and found:
+            self.heard(user_id, provider, found)
         return ModelList(ok=True, models=found, base_url=shown, code=None, error=None)
+
+    def heard(self, user_id: str, provider: str, models: list[str]) -> None:
+        """A provider has said which models that user's key opens."""
+        self._heard.pop((user_id, provider), None)
+        self._heard[user_id, provider] = self._now(), models
+        while len(self._heard) > HEARD_MAX:
+            del self._heard[next(iter(self._heard))]
+
+    def of(self, user_id: str) -> dict[str, list[str]]:
+        """By provider, the models that a user has there, where its own list was read a short while
+        ago: providers add some."""
+        oldest = self._now() - HEARD_S
+        return {
+            provider: models
+            for (user, provider), (at, models) in self._heard.items()
+            if user == user_id and at >= oldest
+        }
 
     async def _asked(
         self, provider: str, address: str, key: str, is_admin: bool

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from trunkline import limits
 from trunkline.control.errors import TrunklineError
-from trunkline.control.redaction import redact
+from trunkline.control.redaction import redact_command
 from trunkline.control.services.audit import Audit
 from trunkline.control.sessions import state as states
 from trunkline.control.sessions.projection import Step
@@ -102,4 +102,4 @@ def _text(value: Any) -> str | None:
     if value is None:
         return None
     text = value if isinstance(value, str) else _encode(value).decode()
-    return redact(text[: 2 * limits.AUDIT_VALUE_CHARS_MAX])[: limits.AUDIT_VALUE_CHARS_MAX]
+    return redact_command(text[: 2 * limits.AUDIT_VALUE_CHARS_MAX])[: limits.AUDIT_VALUE_CHARS_MAX]

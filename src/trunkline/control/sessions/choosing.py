@@ -15,7 +15,12 @@ from trunkline.control.machines.machines import Machines
 from trunkline.control.machines.runtimes import Runtime
 from trunkline.control.machines.traits import SINGLE
 from trunkline.control.records.fields import Json
-from trunkline.control.sessions.known_names import unknown_model, unknown_setting
+from trunkline.control.services import Services
+from trunkline.control.sessions.known_names import (
+    unknown_model,
+    unknown_setting,
+    unlisted_model,
+)
 from trunkline.control.sessions.picking import Candidate, Default, Placement, named, pick
 from trunkline.control.sessions.records import MadeOf, NewSession, Session, SessionRecords
 from trunkline.control.store import schema
@@ -29,8 +34,15 @@ class Choice(NamedTuple):
 
 
 class MachineChoice:
-    def __init__(self, store: Store, machines: Machines, records: SessionRecords) -> None:
+    def __init__(
+        self,
+        store: Store,
+        machines: Machines,
+        records: SessionRecords,
+        services: Services,
+    ) -> None:
         self._store = store
+        self._services = services
         self._machines = machines
         self._records = records
 
@@ -63,6 +75,10 @@ class MachineChoice:
         own = {row.provider: row.base_url for row in await self._store.all(query)}
         has_base_url = bool(own.get("openai"))
         if problem := unknown_model(runtime, model, own, has_base_url=has_base_url):
+            raise problem
+        listed = self._services.model_lists.of(machine.user_id)
+        official = {name: models for name, models in listed.items() if not own.get(name)}
+        if not runtime.models.any and (problem := unlisted_model(model, official)):
             raise problem
 
     async def drain(self, machine_id: str, is_draining: bool) -> None:

@@ -3,7 +3,7 @@ before anything is made. A machine that says nothing is asked nothing. Pure.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from trunkline import names, prices
@@ -45,6 +45,31 @@ def unknown_model(
     return InvalidRequest(
         f"{told}{'' if told.endswith('?') else '.'} {_with_keys(there)} Name a model as"
         " provider/model, or choose demo or local, which need no key.",
+        code="MODEL_NOT_FOUND",
+    )
+
+
+def unlisted_model(model: Any, listed: Mapping[str, Collection[str]]) -> InvalidRequest | None:
+    """A model that looks like a provider's, and that the provider itself does not name. `listed`:
+    by provider, what it has said to this user's key a short while ago."""
+    if not isinstance(model, str):
+        return None
+    named, _, rest = model.strip().partition("/")
+    is_claude = named.lower().startswith("claude")
+    provider, name = (named, rest) if rest else ("anthropic" if is_claude else "openai", named)
+    there = listed.get(provider)
+    # A list has snapshots, and not always the name that stands for the newest of them.
+    plain = name.removesuffix("-latest")
+    if (
+        there is None
+        or not _BY_NAME.match(name)
+        or prices.built_in().of(name) is not None
+        or any(one == name or one.startswith(f"{plain}-") for one in there)
+    ):
+        return None
+    told = names.unknown("model", name, there)
+    return InvalidRequest(
+        f"{told}{'' if told.endswith('?') else '.'} {provider} does not list it for your key.",
         code="MODEL_NOT_FOUND",
     )
 

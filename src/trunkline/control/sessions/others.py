@@ -28,13 +28,23 @@ def stricter(one: str, other: str) -> str:
 
 
 def is_weaker(config: Json, before: Json) -> bool:
-    """Whether less is asked with this configuration of an agent than with that one, or may be: of
-    a program's own modes nobody knows what they ask."""
+    """Whether less is asked with this configuration of an agent than with that one, or may be (of
+    a program's own modes nobody knows what they ask), or its network is wider."""
     one, other = _care(config), _care(before)
-    if one < other:
+    if one < other or _reaches_more(config, before):
         return True
     changed = [config.get(name) for name in _MODES if config.get(name) != before.get(name)]
     return one > 0 and any(mode not in _CAREFUL_MODES for mode in changed)
+
+
+def _reaches_more(config: Json, before: Json) -> bool:
+    """Hosts that are not said are those of the machine."""
+    widths = ("off", "list", "open")
+    now, then = (one.get("network") or "open" for one in (config, before))
+    if now != then or now != "list":
+        return widths.index(now) > widths.index(then)
+    hosts, known = config.get("network_hosts"), before.get("network_hosts")
+    return hosts != known and (hosts is None or not set(hosts) <= set(known or ()))
 
 
 def _care(config: Json) -> int:

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from trunkline.control.errors import TrunklineError, Unavailable
+from trunkline.control.errors import Conflict, TrunklineError, Unavailable
 
 Code = Literal["named", "default", "only_online", "only_able", "fewest_sessions", "expected"]
 
@@ -46,11 +46,15 @@ def named(machine_id: str, name: str) -> Placement:
 
 
 def pick(candidates: Sequence[Candidate], default: Default | None, runtime: str) -> Placement:
-    """Raises why there is none. Of equal ones, the first."""
+    """Raises why there is none. Of equal ones, the first. One that is away is waited for only where
+    none is there at all, or where it is the default: else who asks is told at once."""
     able = [one for one in candidates if one.problem is None]
     online = [one for one in able if one.is_online]
     wanted = default.id if default is not None else None
     preferred = sorted(online, key=lambda one: (not one.is_plane, one.sessions)) or able
+    here = next((one for one in candidates if one.is_online and one.problem is not None), None)
+    if able and not online and here is not None and wanted not in [one.id for one in able]:
+        raise _away(here, able[0])
     if not preferred:
         problems = (one.problem for one in sorted(candidates, key=lambda one: not one.is_online))
         nothing = Unavailable("no machine of yours is online", code="NO_MACHINE")
@@ -60,7 +64,8 @@ def pick(candidates: Sequence[Candidate], default: Default | None, runtime: str)
     if chosen.id == wanted and chosen.is_online:
         code, reason = _told("default", "it is your default machine")
     elif not chosen.is_online:
-        code, reason = _told("expected", "none is online, and it is expected back")
+        none = "none that can run it is online" if all_online else "none is online"
+        code, reason = _told("expected", f"{none}, and it is expected back")
     elif len(all_online) == 1:
         code, reason = _told("only_online", "it is the only one online")
     elif len(online) == 1:
@@ -71,6 +76,13 @@ def pick(candidates: Sequence[Candidate], default: Default | None, runtime: str)
     if default is not None and chosen.id != wanted:
         reason = f"{reason}; your default {_why_not(default, candidates)}"
     return Placement(machine_id=chosen.id, machine_name=chosen.name, code=code, reason=reason)
+
+
+def _away(here: Candidate, away: Candidate) -> TrunklineError:
+    """What speaks against the one that is there, and which one is worth waiting for."""
+    assert here.problem is not None
+    hint = f"your machine {away.name} is offline and can run it: name it to wait for it"
+    return Conflict(f"{here.problem.message}; {hint}", code=here.problem.code)
 
 
 def _told(code: Code, reason: str) -> tuple[Code, str]:

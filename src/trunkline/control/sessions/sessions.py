@@ -19,6 +19,8 @@ from trunkline.control.log.log import Log
 from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
+from trunkline.control.records.fields import Json
+from trunkline.control.records.session_config import check_choices
 from trunkline.control.services import Services
 from trunkline.control.sessions.approvals import Approval, Approvals
 from trunkline.control.sessions.choosing import MachineChoice, problem_with
@@ -35,7 +37,7 @@ from trunkline.control.sessions.records import (
 from trunkline.control.sessions.resuming import is_resumable, resume_of
 from trunkline.control.sessions.ruling import add_always, always_rule
 from trunkline.control.sessions.saying import REPLACED, said
-from trunkline.control.sessions.starting import Starting, check_choices, modes_confirm
+from trunkline.control.sessions.starting import Starting, modes_confirm
 from trunkline.control.sessions.titles import Titles
 from trunkline.control.sessions.turns import Turns, history_of, messages_of
 from trunkline.control.storage import Storage
@@ -43,8 +45,6 @@ from trunkline.control.store.engine import Store
 from trunkline.wire.commands import Say, Start, size_of
 
 _log = structlog.get_logger(__name__)
-
-Json = dict[str, Any]
 
 _AT_WORK = ("running", "needs_you")
 _FIXED = frozenset(("workspace", "worktree", "acp"))
@@ -83,7 +83,7 @@ class Sessions:
         self._storage = storage
         self._clock = clock
         self._new_id = ids
-        self.choice = MachineChoice(store, machines, records)
+        self.choice = MachineChoice(store, machines, records, services)
 
     async def create(self, who: Principal, new: NewSession, *, is_strict: bool = False) -> Session:
         """Picks and pins the machine, and tells it to start the session. `is_strict`: unknown names

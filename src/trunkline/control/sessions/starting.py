@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, get_args
 
-import msgspec
 from sqlalchemy import select
 
 from trunkline import limits
-from trunkline.control.errors import InvalidRequest
 from trunkline.control.log.log import Log
 from trunkline.control.records.fields import Confirm, PermissionMode
-from trunkline.control.records.session_config import Choices
+from trunkline.control.records.session_config import check_choices
 from trunkline.control.services import Services
 from trunkline.control.sessions.remembered import Remembered
 from trunkline.control.store import schema
@@ -41,25 +39,17 @@ _FOLDER = ("workspace", "worktree")
 """Said in either configuration; that of the session wins."""
 
 
+_NETWORK = ("network", "network_hosts")
 _TITLES = "titles"
 _ASKING_MODES = ("plan", "ask", "accept_edits")
-
-
-def check_choices(config: dict[str, Any], name: str = "agent_config") -> None:
-    """A machine that is told nonsense goes by its defaults: then a tool would run that a person
-    was to be asked about. `session_config` may say the same things."""
-    try:
-        msgspec.convert(config, Choices)
-    except msgspec.ValidationError as error:
-        raise InvalidRequest(f"{name}: {error}") from error
 
 
 def configs(agent: Json | None, agent_choices: Json, session_choices: Json) -> tuple[Json, Json]:
     """A new session's `agent_config` and `session_config`: what its agent's record says, with what
     its creator chose on top; unset fields of the agent are left out.
 
-    Runtimes read `session_config` last. Which tools ask first therefore stands in `agent_config`
-    alone, wherever it was said: there it is checked, and changed later."""
+    Runtimes read `session_config` last. Which tools ask first and what the network is therefore
+    stands in `agent_config` alone, wherever it was said: there it is checked, and changed later."""
     check_choices(agent_choices)
     check_choices(session_choices, "session_config")
     known = {name: agent[name] for name in AGENT_FIELDS if agent and agent[name] is not None}
@@ -72,6 +62,10 @@ def configs(agent: Json | None, agent_choices: Json, session_choices: Json) -> t
     for name, values in (("confirm", Confirm), ("permission_mode", PermissionMode)):
         said = session.pop(name, None)
         if said in get_args(values):
+            chosen[name] = said
+    for name in _NETWORK:
+        said = session.pop(name, None)
+        if said is not None and (name in session_choices or name not in chosen):
             chosen[name] = said
     if "confirm" in chosen and "permission_mode" not in chosen:
         known.pop("permission_mode", None)

@@ -26,7 +26,7 @@ TURNS_MAX = 200_000
 _OPEN_MAX = 1_000
 _PEOPLE_MAX = 1_000
 _NAMES = ("turn_id", "steers", "message_id")
-_PEOPLE = ("user_id", "answered_by", "created_by")
+_PEOPLE = ("user_id", "answered_by", "created_by", "changed_by")
 _NAMED = re.compile(rf'"(?:{"|".join((*_NAMES, *_PEOPLE))})"')
 _CLOSED = "session_closed"
 

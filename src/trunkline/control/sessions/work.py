@@ -12,7 +12,10 @@ from msgspec import Meta
 
 from trunkline import limits
 from trunkline.control.access.auth import Principal
+from trunkline.control.clock import Clock
 from trunkline.control.errors import TooLarge, Unavailable
+from trunkline.control.log import events
+from trunkline.control.log.log import Log
 from trunkline.control.machines.machines import Machines
 from trunkline.control.machines.queries import Queries
 from trunkline.control.records.fields import Json
@@ -94,13 +97,27 @@ class FilePart(msgspec.Struct, kw_only=True):
     data: bytes
 
 
+_CHANGES = {
+    "session.apply": "has applied what this session did to the folder that it was made from",
+    "session.discard": "has thrown away what this session did in its worktree",
+}
+
+
 class Work:
     """Asks the machine that has the session, be it closed: work that nobody applied is kept."""
 
     def __init__(
-        self, sessions: Sessions, machines: Machines, queries: Queries, services: Services
+        self,
+        sessions: Sessions,
+        machines: Machines,
+        queries: Queries,
+        services: Services,
+        log: Log,
+        clock: Clock,
     ) -> None:
         self._sessions = sessions
+        self._log = log
+        self._clock = clock
         self._machines = machines
         self._queries = queries
         self._services = services
@@ -149,11 +166,21 @@ class Work:
         result = await self._queries.ask(machine, method, told)
         if who.user_id != session.user_id:
             await self._note(who, session, method, params.get("path"))
+            if method in _CHANGES:
+                await self._tell(who, session, _CHANGES[method])
         try:
             return msgspec.convert(result, kind)
         except msgspec.ValidationError as error:
             why = f"what the machine said cannot be used: {error}"[:500]
             raise Unavailable(why, code="MACHINE_FAULT") from error
+
+    async def _tell(self, who: Principal, session: Session, what: str) -> None:
+        """To the session's own user, in its log: their files are not what they were."""
+        log = await self._log.open(session.id)
+        message = f"Somebody else, {who.role} {who.user_id}, {what}."
+        told = {"changed_by": who.user_id, "message": message}
+        self._log.append(log, events.make("session_status", self._clock(), **told))
+        await self._log.committed(log)
 
     async def _note(self, who: Principal, session: Session, method: str, path: Any) -> None:
         details = {"owner": session.user_id, "asked": method}

@@ -104,6 +104,8 @@ machines = sa.Table(
     sa.Column("dialect", sa.String(20)),
     # what it last said that it can run; empty: it says nothing of that; null: never heard
     sa.Column("runtimes", sa.JSON(none_as_null=True)),
+    # what can be typed behind a slash there, as a Yeaft agent said last
+    sa.Column("slash_commands", sa.JSON(none_as_null=True)),
     # what it calls itself, when it was found by its owner's secret
     sa.Column("instance", sa.String(200)),
     # its tokens that were issued before are revoked

@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 
+from trunkline import limits
 from trunkline.execution.errors import StartFailed, ToolError
 from trunkline.execution.fence.seccomp import Network
 
-HOSTS_MAX = 200
+HOSTS_MAX = limits.NETWORK_HOSTS_MAX
 _HOST_CHARS_MAX = 253
 
 

@@ -11,19 +11,26 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
 import structlog
 
 from trunkline.execution.errors import StartFailed
-from trunkline.execution.fence import capabilities, landlock, profile, seccomp, words
+from trunkline.execution.fence import capabilities, landlock, masks, profile, seccomp, words
+from trunkline.execution.fence.connects import Connects
 from trunkline.execution.fence.profile import Profile
 from trunkline.execution.fence.watch import Watch
 
 _log = structlog.get_logger(__name__)
+
+FILE_THREADS_MAX = 4  # for what file tools do; each is confined by itself
+
+_A = TypeVarTuple("_A")
+_R = TypeVar("_R")
 
 
 def prepare() -> None:
@@ -48,14 +55,17 @@ def enter(allowed: Profile) -> "CommandThread | None":
         if allowed.kind == "session":
             capabilities.drop()
         if allowed.kind == "program":
-            landlock.Ruleset(landlock.abi(), files=False).apply()
+            if allowed.hidden:
+                masks.mask(allowed.hidden, allowed.kept)
+            if allowed.landlock_abi >= landlock.ABI_SCOPES:
+                landlock.Ruleset(allowed.landlock_abi, files=False).apply()
             return None
         _own_rules(allowed).apply()
         if (machine := seccomp.machine()) is not None:
-            seccomp.apply(seccomp.session_filter(machine))
+            seccomp.apply(seccomp.session_filter(machine, guards=allowed.network == "list"))
     except OSError as error:
         why = f"the session could not be fenced in: {error}"
-        if allowed.mode == "require" or allowed.network != "open":
+        if allowed.mode == "require" or allowed.network != "open" or allowed.hidden:
             raise StartFailed(why, code="FENCE_REQUIRED") from error
         _log.warning("no fence", problem=why)
         return None
@@ -63,15 +73,15 @@ def enter(allowed: Profile) -> "CommandThread | None":
 
 
 def _own_rules(allowed: Profile) -> landlock.Ruleset:
-    rules = _rules(allowed, landlock.abi())
+    rules = _rules(allowed)
     rules.allow_writing(allowed.own)
     return rules
 
 
-def _rules(allowed: Profile, version: int, *, ports: bool = False) -> landlock.Ruleset:
-    rules = landlock.Ruleset(version, ports=ports)
+def _rules(allowed: Profile, *, ports: bool = False) -> landlock.Ruleset:
+    rules = landlock.Ruleset(allowed.landlock_abi, ports=ports)
     rules.allow_reading([*allowed.read, *_modules(allowed)])
-    rules.allow_reading([allowed.received], is_real=True)
+    rules.allow_reading([allowed.received, *allowed.granted], is_real=True)
     rules.allow_listing(["/dev"])
     rules.allow_devices(profile.devices())
     rules.allow_writing([*allowed.write, allowed.temp])
@@ -101,13 +111,20 @@ def _caches(folder: str) -> dict[str, str]:
 
 
 class CommandThread:
-    """Starts programs from a thread that may do less than this process."""
+    """Starts programs, and touches files for tools, from threads that may do less than this
+    process."""
 
     def __init__(self, allowed: Profile) -> None:
         self._allowed = allowed
         self._failure: OSError | None = None
         self._watch = Watch(allowed)
-        self._thread = ThreadPoolExecutor(1, "commands", initializer=self._confine)
+        self._connects = Connects(allowed.proxy_port) if allowed.network == "list" else None
+        self._thread = ThreadPoolExecutor(
+            1, "commands", initializer=self._tried, initargs=(self._confine,)
+        )
+        self._files = ThreadPoolExecutor(
+            FILE_THREADS_MAX, "files", initializer=self._tried, initargs=(self._confine_files,)
+        )
 
     def problem(self) -> str | None:
         return self._watch.problem()
@@ -116,31 +133,47 @@ class CommandThread:
     def limits_told(self) -> str:
         return words.hint(self._allowed.network)
 
-    def _confine(self) -> None:
-        allowed = self._allowed
-        version = landlock.abi()
+    def _tried(self, confine: Callable[[], None]) -> None:
         try:
-            rules = _rules(allowed, version, ports=allowed.network == "list")
-            if allowed.network == "list" and version >= landlock.ABI_PORTS:
-                rules.allow_port(allowed.proxy_port)
-            rules.apply()
-            machine = seccomp.machine()
-            if machine is not None:
-                packed = seccomp.command_filter(
-                    machine, allowed.network, keeps_sizes=version >= landlock.ABI_TRUNCATE
-                )
-                seccomp.apply(packed)
+            confine()
         except OSError as error:
             self._failure = error
+
+    def _confine_files(self) -> None:
+        _rules(self._allowed).apply()
+
+    def _confine(self) -> None:
+        allowed = self._allowed
+        _rules(allowed, ports=self._connects is not None).apply()
+        machine = seccomp.machine()
+        if machine is None:
+            return
+        keeps_sizes = allowed.landlock_abi >= landlock.ABI_TRUNCATE
+        packed = seccomp.command_filter(machine, allowed.network, keeps_sizes=keeps_sizes)
+        if self._connects is None:
+            seccomp.apply(packed)
+        else:
+            self._connects.answer(seccomp.apply_asking(packed))
 
     async def start(self, argv: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":
         """As `subprocess.Popen`. Raises OSError, also where the thread could not be confined."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._popen, list(argv), options)
 
-    def _popen(self, argv: list[str], options: dict[str, Any]) -> "subprocess.Popen[bytes]":
+    async def call(self, function: Callable[[*_A], _R], *arguments: *_A) -> _R:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._files, self._called, partial(function, *arguments))
+
+    def _called(self, function: Callable[[], _R]) -> _R:
+        self._check()
+        return function()
+
+    def _check(self) -> None:
         if self._failure is not None:
             raise OSError(f"it cannot be fenced in: {self._failure}")
+
+    def _popen(self, argv: list[str], options: dict[str, Any]) -> "subprocess.Popen[bytes]":
+        self._check()
         if self._allowed.network == "list":
             options["env"] = _with_proxy(options.get("env") or {}, self._allowed.proxy)
         return subprocess.Popen(argv, **options)  # noqa: S603 - what an agent runs

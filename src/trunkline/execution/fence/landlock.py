@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _VERSION_FLAG = 1
-_PATH_BENEATH, _NET_PORT = 1, 2
+_PATH_BENEATH = 1
 _PR_SET_NO_NEW_PRIVS = 38
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
@@ -21,7 +21,8 @@ _MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _CONNECT_TCP = 1 << 1
 _SCOPE_ABSTRACT, _SCOPE_SIGNAL = 1 << 0, 1 << 1
-_ABI_REFER, ABI_TRUNCATE, ABI_PORTS, _ABI_IOCTL, ABI_SCOPES = 2, 3, 4, 5, 6
+_ABI_REFER, ABI_TRUNCATE, _ABI_PORTS, _ABI_IOCTL, ABI_SCOPES = 2, 3, 4, 5, 6
+ABI_KNOWN = ABI_SCOPES  # newer ones add what is not used here
 
 _FS_FIRST = (1 << 13) - 1  # what the first version knows
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
@@ -41,13 +42,13 @@ class Ruleset:
     """What is allowed; all else of what it handles is not. Closed when it was applied."""
 
     def __init__(self, version: int, *, files: bool = True, ports: bool = False) -> None:
-        """`files`, `ports`: whether these are confined at all; signals and abstract sockets are
-        wherever the kernel can. Raises OSError."""
+        """`files`: whether these are confined at all. `ports`: whether no port of TCP is connected
+        to. Signals and abstract sockets are confined wherever the kernel can. Raises OSError."""
         self._handled = _handled_files(version) if files else 0
-        net = _CONNECT_TCP if ports and version >= ABI_PORTS else 0
+        net = _CONNECT_TCP if ports and version >= _ABI_PORTS else 0
         scoped = _SCOPE_ABSTRACT | _SCOPE_SIGNAL if version >= ABI_SCOPES else 0
         words = [self._handled]
-        if version >= ABI_PORTS:
+        if version >= _ABI_PORTS:
             words.append(net)
         if version >= ABI_SCOPES:
             words.append(scoped)
@@ -76,10 +77,6 @@ class Ruleset:
         for path in paths:
             self._allow(path, self._handled & ~(_MAKE_CHAR | _MAKE_BLOCK))
 
-    def allow_port(self, port: int) -> None:
-        rule = struct.pack("=QQ", _CONNECT_TCP, port)
-        self._add(_NET_PORT, rule)
-
     def _allow(self, path: str, rights: int, *, is_real: bool = False) -> None:
         """Nothing where there is nothing: a path that is not there cannot be named later."""
         try:
@@ -89,19 +86,19 @@ class Ruleset:
         try:
             if is_real and os.readlink(f"/proc/self/fd/{handle}") != path:  # noqa: PTH115
                 return
-            self._add(_PATH_BENEATH, struct.pack("=Qi", rights & self._handled, handle))
+            self._add(struct.pack("=Qi", rights & self._handled, handle))
         except OSError as error:
             if error.errno == errno.EBADFD:
                 return  # a pipe or the like, which is no file
             if error.errno != errno.EINVAL:
                 raise
             files = rights & self._handled & _OF_FILES
-            self._add(_PATH_BENEATH, struct.pack("=Qi", files, handle))
+            self._add(struct.pack("=Qi", files, handle))
         finally:
             os.close(handle)
 
-    def _add(self, kind: int, rule: bytes) -> None:
-        _checked(_libc.syscall(_ADD, self._handle, kind, rule, ctypes.c_uint32(0)))
+    def _add(self, rule: bytes) -> None:
+        _checked(_libc.syscall(_ADD, self._handle, _PATH_BENEATH, rule, ctypes.c_uint32(0)))
 
     def apply(self) -> None:
         """To the calling thread, and to all that it starts. Raises OSError."""

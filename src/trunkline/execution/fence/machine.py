@@ -1,6 +1,7 @@
 """The fence of one machine, as its daemon has it: what is in force, and each session's profile."""
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -12,6 +13,7 @@ from trunkline.execution.attachments import FOLDER as ATTACHMENTS
 from trunkline.execution.errors import StartFailed
 from trunkline.execution.fence import hosts as hosts_of
 from trunkline.execution.fence import profile, words
+from trunkline.execution.fence.access import Access, widened
 from trunkline.execution.fence.probe import Found
 from trunkline.execution.fence.profile import Mode, Profile
 from trunkline.execution.fence.proxy import Proxy
@@ -61,18 +63,20 @@ class Fence:
 
     def told(self) -> Json:
         """For the machine's record and for people."""
-        return {"in_force": self.in_force, "words": self._words(self._network)}
+        told = words.told_of_machine(self._found, self._mode, self._network)
+        return {"in_force": self.in_force, "words": told}
 
     def _words(self, network: Network) -> str:
         return words.told(self._found, self._mode, network)
 
-    def profile(self, start: ipc.Start) -> Profile | None:
-        """None where there is no fence. Raises StartFailed where one is required."""
+    def profile(self, start: ipc.Start, access: Access | None = None) -> Profile | None:
+        """None where there is no fence. `access`: what a person lets one command do besides.
+        Raises StartFailed where a fence is required; RequestFailed for what nobody can allow."""
         if not self.in_force and self._mode == "require":
             raise StartFailed(self._words("open"), code="FENCE_REQUIRED")
         network, hosts = self._access({**start.agent_config, **start.session_config})
         is_ours = start.runtime_type == ipc.DEFAULT_RUNTIME
-        if network != "open" and not (self.in_force and self._found.calls and is_ours):
+        if not (network == "open" or (is_ours and self._can_keep(network))):
             why = f"the network {network!r} can only be kept inside of a fence, and there is none"
             raise StartFailed(f"{why} around this session", code="FENCE_REQUIRED")
         if not self.in_force:
@@ -80,20 +84,21 @@ class Fence:
         allowed = Profile(
             mode=self._mode,
             kind="program",
+            landlock_abi=self._found.landlock_abi,
             network=network,
             hosts=hosts,
             memory_bytes=self._memory,
             told=self._words(network),
         )
         if not is_ours:
-            return allowed
+            return self._of_program(allowed, start)
         internal = self._home.internal.resolve()
         folder = internal / self._home.sessions.name / self._home.session(start.session_id).name
         cache = internal / self._home.cache.name
         work = self._home.workspace_of(start.workspace).resolve()
         git = profile.git_folders(work, self._git_roots)
         repository = filter(profile.is_real, [*git.write, *start.writable])
-        return msgspec.structs.replace(
+        made = msgspec.structs.replace(
             allowed,
             kind="session",
             read=[*self._read, str(self._home.skills), str(self._home.programs), *git.read],
@@ -105,6 +110,46 @@ class Fence:
             proxy=self.proxy.address(start.session_id, hosts) if network == "list" else "",
             proxy_port=self.proxy.port,
         )
+        if access is None:
+            return made
+        # Of what is the user's own, a person may open what they name; the rest stays hidden.
+        named = [Path(path) for path in (*access.read, *access.write)]
+        hidden = [one for one in self._unseen if one in self._hidden or not _holds_any(one, named)]
+        return widened(made, access, hidden=hidden, machine_network=self._network)
+
+    def _of_program(self, allowed: Profile, start: ipc.Start) -> Profile:
+        """What its maker decided stays as it is; what is other sessions', or the control plane's,
+        it does not see, where the system can do that."""
+        home, internal = self._home, self._home.internal.resolve()
+        hidden = [str(one) for one in self._hidden] if self._found.masks else []
+        own = [home.sessions / home.session(start.session_id).name, home.programs, home.skills]
+        kept = [internal / one.relative_to(home.internal) for one in (*own, home.cache)]
+        work = home.workspace_of(start.workspace).resolve()
+        kept += [work, *map(Path, start.writable), Path(sys.prefix), Path(sys.base_prefix)]
+        return msgspec.structs.replace(
+            allowed,
+            hidden=hidden,
+            kept=[str(one) for one in kept],
+            told=words.told_of_program(self._found, self._mode),
+        )
+
+    def of_gateway(self) -> Profile | None:
+        """Of OpenClaw's gateway, which is one for all sessions."""
+        if not self.in_force:
+            return None
+        internal = self._home.internal.resolve()
+        hidden = [str(one) for one in self._hidden if one != internal]
+        return Profile(
+            mode=self._mode,
+            kind="program",
+            landlock_abi=self._found.landlock_abi,
+            hidden=hidden if self._found.masks else [],
+            kept=[str(self._home.root.resolve()), sys.prefix, sys.base_prefix],
+        )
+
+    def _can_keep(self, network: Network) -> bool:
+        found = self._found
+        return self.in_force and found.calls and (network != "list" or found.connects)
 
     def _workspace(self, work: Path) -> list[str]:
         hidden = self._unseen
@@ -131,3 +176,7 @@ class Fence:
             allowed = named if network == "list" and hosts is not None else self._hosts
             return "list", [one for one in allowed if hosts_of.is_below(one, self._hosts)]
         return network, named if network == "list" else []
+
+
+def _holds_any(folder: Path, paths: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(folder) for path in paths)

@@ -86,12 +86,19 @@ class Profile(msgspec.Struct, kw_only=True, omit_defaults=True):
     mode: Mode = "auto"
     kind: Literal["session", "program"] = "session"
     """`program`: the driver of another maker's program, which reads and writes where that does."""
+    hidden: list[str] = []
+    """Folders that a program does not see, but for what is `kept` of them."""
+    kept: list[str] = []
+    landlock_abi: int = 0
+    """What the kernel knows of Landlock, or is taken to know."""
     read: list[str] = []
     write: list[str] = []
     own: list[str] = []
     temp: str = ""
     received: str = ""
     """The files that people sent, which commands read."""
+    granted: list[str] = []
+    """What a person has let one command read besides."""
     cache: str = ""
     network: Network = "open"
     hosts: list[str] = []

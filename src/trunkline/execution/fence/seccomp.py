@@ -11,13 +11,15 @@ import os
 import platform
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 Network = Literal["open", "off", "list"]
 
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _MODE_FILTER = 38, 22, 2
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+_SET_MODE_FILTER, _NEW_LISTENER = 1, 1 << 3
 _LD, _JEQ, _JGE, _JSET, _AND, _RET = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
-_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
+_ALLOW, _ERRNO, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
 _NR, _ARCH, _ARGS = 0, 4, 16
 _X32 = 0x40000000  # a second numbering on x86-64, which nothing of ours uses
 
@@ -89,6 +91,8 @@ _NUMBERS: Final[Mapping[str, tuple[int, int | None]]] = {
     "ioctl": (16, 29),
     "prlimit64": (302, 261),
     "truncate": (76, 45),
+    "connect": (42, 203),
+    "listen": (50, 201),
 }
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
@@ -145,17 +149,19 @@ def _unless(index: int, value: int) -> _Code:
 
 
 @functools.cache
-def session_filter(machine: str) -> bytes:
-    """Of a session's own process, and of the MCP servers that it starts."""
+def session_filter(machine: str, *, guards: bool = False) -> bytes:
+    """Of a session's own process, and of the MCP servers that it starts. `guards`: it connects the
+    sockets of its commands, and takes hold of them for that (`connects.py`)."""
     made = _Filter(machine)
-    made.refuse(_NEVER)
+    made.refuse([name for name in _NEVER if not (guards and name == "pidfd_getfd")])
     return made.packed()
 
 
 @functools.cache
 def command_filter(machine: str, network: Network, *, keeps_sizes: bool) -> bytes:
     """Of the commands of a session. `keeps_sizes`: whether Landlock already guards against making
-    files shorter by name."""
+    files shorter by name. With the network `list`, whoever applied it is asked at each `connect`:
+    a filter does not see where that leads."""
     made = _Filter(machine)
     made.refuse(_NEVER)
     made.refuse(["setns"])
@@ -167,6 +173,8 @@ def command_filter(machine: str, network: Network, *, keeps_sizes: bool) -> byte
     made.on("ioctl", [_argument(1), (_JEQ, 0, 1, _TIOCSTI), _refused()])
     made.on("prlimit64", _unless(0, 0))
     if network == "list":
+        made.on("connect", [(_RET, 0, 0, _ASK)])
+        made.refuse(["listen"])  # nor do others get in
         made.on("sendto", _if_bits(3, _MSG_FASTOPEN))
         made.on("sendmsg", _if_bits(2, _MSG_FASTOPEN))
         made.on("sendmmsg", _if_bits(3, _MSG_FASTOPEN))
@@ -234,13 +242,27 @@ def machine() -> str | None:
 
 def apply(packed: bytes) -> None:
     """To the calling thread, and to all that it starts. Raises OSError."""
-    held = ctypes.create_string_buffer(packed, len(packed))
-    program = _Program(len(packed) // 8, ctypes.cast(held, ctypes.c_void_p))
-    _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    program, _held = _program(packed)
     _checked(_libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0))
 
 
-def _checked(result: int) -> None:
+def apply_asking(packed: bytes) -> int:
+    """As `apply`, for a filter that asks: the descriptor on which it does. Raises OSError."""
+    program, _held = _program(packed)
+    call = ctypes.c_long(_SECCOMP[platform.machine()])
+    flags = ctypes.c_uint(_NEW_LISTENER)
+    return _checked(_libc.syscall(call, _SET_MODE_FILTER, flags, ctypes.byref(program)))
+
+
+def _program(packed: bytes) -> tuple[_Program, Any]:
+    """With what must live as long."""
+    held = ctypes.create_string_buffer(packed, len(packed))
+    _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    return _Program(len(packed) // 8, ctypes.cast(held, ctypes.c_void_p)), held
+
+
+def _checked(result: int) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+    return result

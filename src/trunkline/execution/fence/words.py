@@ -1,5 +1,6 @@
 """What is in force on a machine, in words that people read before they say yes."""
 
+from trunkline import names
 from trunkline.execution.fence.probe import Found
 from trunkline.execution.fence.profile import Mode
 from trunkline.execution.fence.seccomp import Network
@@ -10,7 +11,6 @@ NOT_COVERED = (
     "it can be seen that a file exists, with its size and times",
     "command lines of other processes can be seen",
     "System V shared memory of the same user can be reached",
-    "with a list of hosts, any host can be reached on the one port that the proxy uses",
 )
 """What neither Landlock nor seccomp can keep from a session; the guide says it in these words."""
 _NETWORK = {
@@ -35,12 +35,35 @@ def told(found: Found, mode: Mode, network: Network = "open") -> str:
         "files: kernel",
         f"signals: {'kernel' if found.signals else 'no (old kernel)'}",
         f"sockets: {'blocked' if found.calls else 'no'}",
-        _network(found, network),
+        _NETWORK[network],
         "memory: bounded and watched",
         "processes: watched",
     ]
     if found.is_root:
         parts.append("runs as root: what root may, commands may inside of the fence")
+    return "; ".join(parts)
+
+
+def told_of_machine(found: Found, mode: Mode, network: Network = "open") -> str:
+    """The same, with what holds for programs of other makers."""
+    if not in_force(found, mode):
+        return told(found, mode)
+    hidden = "other sessions and the data folder are hidden" if found.masks else "nothing is hidden"
+    return f"{told(found, mode, network)}; other programs: {hidden}"
+
+
+def told_of_program(found: Found, mode: Mode) -> str:
+    """The same for a program of another maker, which has its own idea of what it may do."""
+    if not in_force(found, mode):
+        return told(found, mode)
+    hidden = "all but other sessions and the control plane's data" if found.masks else "all"
+    parts = [
+        f"files: {hidden}, as this program decides",
+        f"signals: {'kernel' if found.signals else 'no (old kernel)'}",
+        "sockets: open",
+        "network: open",
+        "memory: bounded",
+    ]
     return "; ".join(parts)
 
 
@@ -54,11 +77,6 @@ def hint(network: Network) -> str:
     return (
         "the fence around this session may have refused it: commands read the system, and read and"
         " write the workspace and $TMPDIR; other files and processes, /tmp, /dev/shm and Unix"
-        f" sockets are out of reach.{reach[network]} Stay inside, or say what the work needs"
+        f" sockets are out of reach.{reach[network]} Stay inside, or, if the work needs more, ask a"
+        f" person for it with {names.ACCESS_TOOL}"
     )
-
-
-def _network(found: Found, network: Network) -> str:
-    if network == "list" and not found.ports:
-        return "network: list for programs that keep to the proxy (old kernel)"
-    return _NETWORK[network]

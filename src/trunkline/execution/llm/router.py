@@ -6,6 +6,7 @@ is repeated only while nothing of its answer has been passed on; later a fallbac
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -15,9 +16,9 @@ import structlog
 
 from trunkline import limits
 from trunkline.execution.backoff import Backoff
-from trunkline.execution.errors import ModelError
+from trunkline.execution.errors import ModelError, RequestFailed
 from trunkline.execution.line import ControlPlane
-from trunkline.execution.llm import estimate, tokens
+from trunkline.execution.llm import estimate, lessons, tokens
 from trunkline.execution.llm.anthropic_provider import AnthropicProvider
 from trunkline.execution.llm.base import (
     BaseLLMProvider,
@@ -38,7 +39,7 @@ from trunkline.execution.llm.openai_provider import OpenAIProvider
 from trunkline.execution.llm.patience import NEWS_S, Patience
 from trunkline.execution.llm.routes import DEMO, LOCAL, Route, Routes
 from trunkline.execution.llm.sdk_provider import SdkProvider
-from trunkline.execution.llm.windows import WINDOW_DEFAULT, Windows
+from trunkline.execution.llm.windows import WINDOW_DEFAULT, Lesson, Windows
 
 log = structlog.get_logger(__name__)
 
@@ -51,6 +52,7 @@ _PROVIDERS: dict[str, Callable[..., BaseLLMProvider]] = {
     "openai": OpenAIProvider,
 }
 """By the format that is spoken."""
+_PASSWORD = re.compile(r"//[^/@]*@")
 # Another model would be told the same.
 _FINAL = ("MODEL_REFUSED", "MODEL_CONTEXT_FULL")
 _GO_ON = (
@@ -77,6 +79,7 @@ class Router:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         env: Mapping[str, str] | None = None,
         pictures: Shelf | None = None,
+        windows: Windows | None = None,
         news_s: tuple[float, ...] = NEWS_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -89,8 +92,9 @@ class Router:
         self._clock = clock
         self._http = HttpClient()
         self._providers: dict[str, BaseLLMProvider] = {}
-        self._windows = Windows()
+        self._windows = windows or Windows()
         self._asking: dict[str, asyncio.Task[None]] = {}
+        self._telling: set[asyncio.Task[None]] = set()
 
     def default_model(self) -> str:
         return self._routes.default_model()
@@ -137,14 +141,29 @@ class Router:
         place = _place(route)
         if route.api in _PROVIDERS and place not in self._asking:
             self._asking[place] = asyncio.create_task(self._ask(route), name="model's window")
+            await self._lesson(place)
         if size > WINDOW_SURE and not self._windows.is_sure(place) and place in self._asking:
             await asyncio.wait({self._asking[place]}, timeout=WINDOW_WAIT_S)
         return self._windows.of(place, route.model)
 
     def learn(self, name: str, window: int) -> None:
-        """What a refusal taught."""
+        """What a refusal taught: other sessions of this machine need not be refused too."""
         if route := self._found(name):
-            self._windows.taught(_place(route), window)
+            place = _place(route)
+            known = msgspec.structs.asdict(self._windows.taught(place, window))
+            telling = asyncio.create_task(self._lesson(place, **known), name="window learned")
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
+
+    async def _lesson(self, place: str, **learned: int) -> None:
+        """Asks the machine what a refusal taught about that model, or tells it."""
+        try:
+            async with asyncio.timeout(WINDOW_WAIT_S):
+                known = await self._control.request(lessons.METHOD, place=place, **learned)
+                if known is not None and not learned:
+                    self._windows.remember(place, msgspec.convert(known, Lesson))
+        except (ConnectionError, TimeoutError, RequestFailed, msgspec.ValidationError) as error:
+            log.info("lesson_not_shared", reason=repr(error)[:200])
 
     def _found(self, name: str) -> Route | None:
         with contextlib.suppress(ModelError):
@@ -159,6 +178,7 @@ class Router:
             self._windows.told(_place(route), window)
 
     async def close(self) -> None:
+        await asyncio.gather(*self._telling, return_exceptions=True)
         for asking in self._asking.values():
             asking.cancel()
         await asyncio.gather(*self._asking.values(), return_exceptions=True)
@@ -260,7 +280,9 @@ class Router:
 
 
 def _place(route: Route) -> str:
-    return f"{route.base_url or route.provider} {route.model}"
+    """A model at a server; an address may have a password, which is nobody's business."""
+    server = _PASSWORD.sub("//", route.base_url) if route.base_url else route.provider
+    return f"{server} {route.model}"
 
 
 class _Attempt:

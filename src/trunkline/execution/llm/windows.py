@@ -1,64 +1,19 @@
 """How much each model can read at once: its context window, in tokens.
 
 What a refusal taught comes first, then what the server says, then a table of known models, then a
-careful guess. Pure; `router` asks servers (`model_lists`) and hands over what refusals say.
+careful guess. Pure; `router` asks servers (`model_lists`), hands over what refusals say and what
+earlier sessions of this machine learned so (`lessons`).
 """
 
-import fnmatch
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-WINDOW_DEFAULT = 32_768  # of a model that nobody knows
-WINDOW_LOCAL = 4_096
-WINDOW_MIN, WINDOW_MAX = 512, 10_000_000
-_NAME_CHARS = 200
+import msgspec
 
-KNOWN: Mapping[str, int] = {
-    "gpt-3.5*": 16_385,
-    "gpt-4": 8_192,
-    "gpt-4-0*": 8_192,
-    "gpt-4-32k*": 32_768,
-    "gpt-4-*": 128_000,
-    "gpt-4o*": 128_000,
-    "gpt-4.1*": 1_047_576,
-    "gpt-4.5*": 128_000,
-    "gpt-5*-chat*": 128_000,
-    "gpt-5*": 272_000,
-    "gpt-oss*": 131_072,
-    "gpt-*": 128_000,
-    "codex-*": 200_000,
-    "o1-mini*": 128_000,
-    "o[0-9]*": 200_000,
-    "claude-2*": 100_000,
-    "claude*": 200_000,
-    "gemini-1.5-pro*": 2_000_000,
-    "gemini*": 1_048_576,
-    "gemma-3*": 131_072,
-    "gemma*": 8_192,
-    "llama-4*": 1_000_000,
-    "llama-3.[1-9]*": 131_072,
-    "llama3.[1-9]*": 131_072,
-    "llama-3*": 8_192,
-    "llama3*": 8_192,
-    "qwen3-coder*": 262_144,
-    "qwen3*": 131_072,
-    "qwen2*": 32_768,
-    "deepseek*": 128_000,
-    "mistral-large*": 131_072,
-    "mistral-small*": 32_768,
-    "mi[sx]tral*": 32_768,
-    "codestral*": 262_144,
-    "kimi*": 131_072,
-    "glm-4*": 131_072,
-    "grok*": 131_072,
-    "phi-3*": 4_096,
-    "command-r*": 128_000,
-    "smollm*": WINDOW_LOCAL,
-    "local": WINDOW_LOCAL,
-    "demo": 1_000_000,
-}
-"""The first pattern that fits a model's name, without what stands before its last slash."""
+from trunkline.model_windows import WINDOW_MAX, WINDOW_MIN, ModelWindows, built_in
+
+WINDOW_DEFAULT = 32_768  # of a model that nobody knows
 
 _NUMBER = r"(\d[\d,_]{2,11})\b"
 # In this order: some say what was sent with nearly the same words.
@@ -132,34 +87,51 @@ def _window(value: Any) -> int | None:
     return None
 
 
+class Lesson(msgspec.Struct, frozen=True):
+    """What a refusal taught. `told`: what the server had said before; 0 for nothing."""
+
+    window: int
+    told: int = 0
+
+
 class Windows:
     """What is known of the models of one session, by name and server."""
 
-    def __init__(self, known: Mapping[str, int] = KNOWN) -> None:
-        self._known = known
+    def __init__(self, known: ModelWindows | None = None) -> None:
+        self._known = built_in() if known is None else known
         self._told: dict[str, int] = {}
-        self._taught: dict[str, int] = {}
+        self._taught: dict[str, Lesson] = {}
 
     def of(self, place: str, model: str) -> int:
-        found = self._told.get(place) or self.known(model) or WINDOW_DEFAULT
-        return min(self._taught.get(place, WINDOW_MAX), found)
+        found = self._told.get(place) or self._known.of(model) or WINDOW_DEFAULT
+        taught = self._taught.get(place)
+        return found if taught is None else min(taught.window, found)
 
     def is_sure(self, place: str) -> bool:
         """Whether the server itself said it."""
         return place in self._told or place in self._taught
 
-    def known(self, model: str) -> int | None:
-        name = model[:_NAME_CHARS].lower().rpartition("/")[2]
-        for pattern, window in self._known.items():
-            if fnmatch.fnmatchcase(name, pattern):
-                return window
-        return None
-
     def told(self, place: str, window: int | None) -> None:
-        """By the server, before anything went wrong."""
-        if window := _window(window):
-            self._told[place] = window
+        """By the server. One that says something else than when it refused serves the model
+        anew, and what was learned then is out of date."""
+        window = _window(window)
+        if window is None:
+            return
+        self._told[place] = window
+        taught = self._taught.get(place)
+        if taught is not None and taught.told not in (0, window):
+            del self._taught[place]
 
-    def taught(self, place: str, window: int) -> None:
+    def taught(self, place: str, window: int) -> Lesson:
         """By a refusal: it holds, whatever else was said, and another one can only lower it."""
-        self._taught[place] = min(max(window, WINDOW_MIN), self._taught.get(place, WINDOW_MAX))
+        before = self._taught.get(place)
+        least = max(window, WINDOW_MIN)
+        least = least if before is None else min(least, before.window)
+        lesson = Lesson(least, self._told.get(place, 0))
+        self._taught[place] = lesson
+        return lesson
+
+    def remember(self, place: str, lesson: Lesson) -> None:
+        """What another session learned, unless this one knows better."""
+        if place not in self._taught and lesson.told in (0, self._told.get(place, lesson.told)):
+            self._taught[place] = lesson

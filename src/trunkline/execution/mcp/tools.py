@@ -17,7 +17,15 @@ from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.texts import Excerpt, shortened
 from trunkline.execution.tools.arguments import is_schema
-from trunkline.execution.tools.base import Image, Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.base import (
+    ALL_FILES,
+    Image,
+    Tool,
+    ToolResult,
+    ToolRun,
+    Touches,
+    object_schema,
+)
 from trunkline.permissions.names import mcp_name
 
 MCP_SETTLE_S = 5.0  # how long a turn waits for servers that are still starting
@@ -111,11 +119,19 @@ class McpSource(Protocol):
     async def close(self) -> None: ...
 
 
-class McpTool(Tool):
-    """One tool of a server. Whether it only reads is the server's word, which counts where people
-    trust it; that it destroys is believed in any case."""
+class _OfServer(Tool):
+    """What all tools of servers have in common."""
 
     brings = True
+
+    def paths(self, arguments: Json) -> Sequence[str] | None:
+        """Nobody here knows what its arguments mean."""
+        return None
+
+
+class McpTool(_OfServer):
+    """One tool of a server. Whether it only reads is the server's word, which counts where people
+    trust it; that it destroys is believed in any case."""
 
     def __init__(self, source: McpSource, given: Json, parameters: Json) -> None:
         self._source = source
@@ -127,20 +143,23 @@ class McpTool(Tool):
         annotations = given.get("annotations")
         hints = annotations if isinstance(annotations, dict) else {}
         reads = hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
+        self._says_it_reads = reads
         self._only_reads = reads and source.trust_hints
         self.reveals = source.is_remote
 
     def is_dangerous(self, arguments: Json) -> bool:
         return not self._only_reads
 
+    def touches(self, arguments: Json) -> Touches:
+        return _touches(self._source, self._says_it_reads)
+
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         return tool_result(await self._source.call(self._tool, arguments))
 
 
-class AnyMcpTool(Tool):
+class AnyMcpTool(_OfServer):
     """A whole server as one tool, where nobody can say which tools it has."""
 
-    brings = True
     parameters = object_schema(
         {
             "tool": {"type": "string", "minLength": 1, "maxLength": limits.NAME_CHARS_MAX},
@@ -164,9 +183,23 @@ class AnyMcpTool(Tool):
     def is_dangerous(self, arguments: Json) -> bool:
         return True
 
+    def touches(self, arguments: Json) -> Touches:
+        return _touches(self._source, only_reads=False)
+
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         result = await self._source.call(arguments["tool"], arguments.get("arguments", {}))
         return tool_result(result)
+
+
+def _touches(source: McpSource, only_reads: bool) -> Touches:
+    """What reads runs beside what reads, by the server's own word: nothing but the order depends
+    on it. A server on this machine may work with the same files as other tools; one elsewhere has
+    only what it keeps itself."""
+    itself = (f"mcp:{source.name}",)
+    if only_reads:
+        files = () if source.is_remote else (ALL_FILES,)
+        return Touches(reads=(*itself, *files))
+    return Touches(writes=itself) if source.is_remote else Touches(everything=True)
 
 
 async def tools_of(source: McpSource) -> list[Tool]:

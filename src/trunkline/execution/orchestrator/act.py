@@ -147,11 +147,10 @@ class Shown:
             "is_error": told["is_error"],
             "duration_ms": int((context.clock() - self._began) * 1000),
         }
-        if denied:
-            details["denied"] = True
         if context.agent:
             details["agent"] = context.agent
-        context.control.fire_and_forget("audit_log", event="tool_executed", details=details)
+        event = "tool_refused" if denied else "tool_executed"  # by a rule, a mode or a person
+        context.control.fire_and_forget("audit_log", event=event, details=details)
 
 
 async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
@@ -170,6 +169,8 @@ async def _result(context: Context, step: Step, shown: Shown) -> ToolResult:
         event=shown.event,
         ask_agent=partial(ask_agent, context, call),
         hides=partial(context.permits.hides, workspace=context.workspace),
+        guards=partial(context.permits.guards_page, workspace=context.workspace),
+        granted=verdict.get("granted", ""),
         command_timeout_s=context.settings.command_timeout_seconds,
         command_timeout_s_max=context.settings.command_timeout_seconds_max,
     )

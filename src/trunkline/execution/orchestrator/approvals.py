@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from trunkline.execution.approvals import Answer, can_be_shown
+from trunkline.execution.fence.access import Access
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.base import ToolCall
 from trunkline.execution.orchestrator.context import Context
@@ -30,6 +31,10 @@ _BY_HOST = "web_fetch"
 _TOO_LONG = (
     "not run: a person has to allow it, and it is too long or too deep to be shown whole. "
     "Do it in smaller parts."
+)
+
+_NOBODY_ASKED = (
+    "not done: more than the fence allows is a person's to allow, and this session asks nobody"
 )
 
 
@@ -55,6 +60,8 @@ def review(
             verdicts[call["id"]] = Verdict(refused=_TOO_LONG)
         else:
             judgement = _judged(context, tool, call, outside)
+            if tool.leaves_fence and judgement.outcome != "refuse":
+                judgement = _outside_the_fence(context, call["arguments"])
             match judgement.outcome:
                 case "refuse":
                     verdicts[call["id"]] = Verdict(refused=judgement.why, denied=True)
@@ -77,6 +84,10 @@ def verdicts_of(
     for question in questions:
         answer = answers.get(question["request_id"]) or Answer(confirmed=False, answer="")
         verdict = _verdict(question, answer)
+        tool = context.tool(question["tool_name"])
+        if tool is not None and tool.leaves_fence and not verdict:
+            verdicts[question["tool_call_id"]] = Verdict(granted=question["request_id"])
+            continue  # each command with its access is allowed by itself, and once
         scope = answer.get("scope", "once") if question["kind"] == "approve" else "once"
         if answer["confirmed"] and scope == "always" and "rule" in question:
             context.permits.allow(question["rule"])
@@ -135,6 +146,15 @@ def _judged(context: Context, tool: Tool, call: ToolCall, outside: Sequence[str]
         only_reads=only_reads,
         reads=reads,
     )
+
+
+def _outside_the_fence(context: Context, arguments: Json) -> Judgement:
+    """No rule and no mode allows that; `free` holds inside of the fence only."""
+    is_free = "free" in (context.settings.mode, context.session_mode)
+    if context.care == "nothing" and not is_free:
+        return Judgement(outcome="refuse", why=_NOBODY_ASKED)
+    access = msgspec.convert(arguments, Access)
+    return Judgement(outcome="ask", why=f"The fence does not allow it to {access.told}.")
 
 
 def _question(context: Context, call: ToolCall, judgement: Judgement | None = None) -> Question:

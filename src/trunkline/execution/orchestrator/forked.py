@@ -13,6 +13,7 @@ import structlog
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
+from trunkline.execution.attachments import FOLDER
 from trunkline.execution.files import write_atomic
 from trunkline.execution.llm.base import Message
 from trunkline.execution.memory.local_memory import LocalShortTermMemory, Section, render
@@ -41,7 +42,8 @@ async def begin(
     messages = upto(state.values.get("messages", []), fork.turn_id)
     how = "its checkpoint"
     if messages is None:
-        messages, how = messages_of(said_in(fork.history)), "the log"
+        messages, how = with_files(messages_of(said_in(fork.history)), folder), "the log"
+    messages = moved(messages, fork.session_id, folder.name)
     begun = {**new_turn("", []), "messages": Overwrite(messages)}
     await graph.aupdate_state(config, begun, as_node="respond")
     await memory.restore({"conversation": _as_text(messages)})
@@ -57,6 +59,26 @@ def upto(messages: Sequence[Message], turn_id: str) -> list[Message] | None:
             end = next((one for one in starts if one > index), len(messages))
             return list(messages[:end])
     return None
+
+
+def moved(messages: Sequence[Message], source: str, target: str) -> list[Message]:
+    """With the names that files attached to the conversation have in the copy's own folder."""
+    there, here = f"/{source}/{FOLDER}/", f"/{target}/{FOLDER}/"
+    return [
+        {**one, "content": one["content"].replace(there, here)} if there in one["content"] else one
+        for one in messages
+    ]
+
+
+def with_files(messages: Sequence[Message], folder: Path) -> list[Message]:
+    """The log has what people said, and not where the files are that came with it."""
+    kept = sorted((folder / FOLDER).glob("*"))
+    if not (kept and messages):
+        return list(messages)
+    told = "\n".join(["Files that came with this conversation:", *(f"- {one}" for one in kept)])
+    first = messages[0].copy()
+    first["content"] = f"{first['content']}\n\n{told}".strip()
+    return [first, *messages[1:]]
 
 
 def _as_text(messages: Sequence[Message]) -> str:

@@ -34,6 +34,10 @@ from trunkline.execution.tools.memory import memories
 _log = structlog.get_logger(__name__)
 
 MEMORY_WAIT_S = 2.0  # for long-term memories, before a turn goes on without
+# What fits much less well than the best is not told unasked. On the table in bench/memories this
+# keeps 89 % (Chinese: all) of what is meant, and leaves out 48 % (12 %) of what is not; no score
+# would do that by itself, as it depends on the language and on the model of embeddings.
+SHARE_OF_BEST = 0.6
 
 
 async def start(state: State, runtime: Runtime[Context]) -> Json:
@@ -49,7 +53,7 @@ async def start(state: State, runtime: Runtime[Context]) -> Json:
     edited = await edits_of(context, state["messages"])
     parts = [prompt.day(context.clock(), earlier), prompt.remembered(recalled), *edited]
     if not context.depth:
-        parts.append(context.instructions.news())
+        parts += [context.instructions.news(), context.toolbox.news()]
     changes: Json = {"memories": recalled}
     if told := prompt.note(parts):
         changes["messages"] = Overwrite([*earlier, {**question, "note": told}])
@@ -74,7 +78,8 @@ async def recall(context: Context, question: str) -> list[str]:
         return []
     try:
         async with asyncio.timeout(MEMORY_WAIT_S):
-            found = await memories(context.control, query, limits.MEMORY_TOP_K_DEFAULT)
+            most = limits.MEMORY_TOP_K_DEFAULT
+            found = await memories(context.control, query, most, SHARE_OF_BEST)
     except (ConnectionError, TimeoutError, RequestFailed) as error:
         _log.warning("no long-term memory", session_id=context.session_id, reason=str(error))
         return []
@@ -178,6 +183,7 @@ async def reflect(state: State, runtime: Runtime[Context]) -> Json:
     context = runtime.context
     if context.depth:
         return {}
+    await context.watch.catch_up(is_running=context.toolbox.is_working)
     done = turn_results(state["messages"])
     action = {
         "turn_id": state["turn_id"],

@@ -9,7 +9,7 @@ from pathlib import Path
 import structlog
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from trunkline import limits, prices
+from trunkline import limits, model_windows, prices
 from trunkline.execution import logs
 from trunkline.execution.attachments import read_attachments
 from trunkline.execution.checkpoint.local_checkpointer import LocalCheckpointer
@@ -17,6 +17,7 @@ from trunkline.execution.fence import words
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.router import Router
+from trunkline.execution.llm.windows import Windows
 from trunkline.execution.memory.edits import Edits
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
 from trunkline.execution.orchestrator.allowed import Allowed
@@ -90,7 +91,13 @@ class OpenSession:
             link.is_working = lambda: toolbox.is_working
             pictures = Pictures(folder, env)
             router = Router(
-                start.api_keys, start.llm_config, link, sleep=sleep, env=env, pictures=pictures
+                start.api_keys,
+                start.llm_config,
+                link,
+                sleep=sleep,
+                env=env,
+                pictures=pictures,
+                windows=Windows(model_windows.told(start.llm_config.get("windows"))),
             )
             opened.push_async_callback(_in_time, router.close)
             if settings.mode == "free" and not start.fenced:

@@ -43,8 +43,10 @@ class Question(TypedDict):
 
 class Verdict(TypedDict, total=False):
     """Why a tool call is not run: it was refused, or a person has already answered it. `denied`:
-    it was refused by a person or a rule, which is no failure of the tool."""
+    it was refused by a person or a rule, which is no failure of the tool. `granted`: the question
+    whose answer gives the call more than the fence allows."""
 
+    granted: str
     refused: str
     denied: bool
     answer: str

@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, TypeVarTuple
 
 import msgspec
 
@@ -31,6 +31,9 @@ ENDING_ROUNDS_MAX = 200
 ENDING_PAUSE_S = 0.01
 
 _CHUNK_BYTES = 64 * 1024
+
+_A = TypeVarTuple("_A")
+_R = TypeVar("_R")
 
 
 class Program(Protocol):
@@ -57,6 +60,9 @@ class Confined(Protocol):
 
     async def start(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
         """As `subprocess.Popen`. Raises OSError."""
+
+    async def call(self, function: Callable[[*_A], _R], *arguments: *_A) -> _R:
+        """In a thread that has no more files than commands have."""
 
 
 class _Awaited:
@@ -131,6 +137,13 @@ class Children:
         finally:
             self._starting -= 1
         return process
+
+    async def call(self, function: Callable[[*_A], _R], *arguments: *_A) -> _R:
+        """As `asyncio.to_thread`, for what a session's agent wants done with files: inside of the
+        fence if there is one. What a path leads to may change after it was looked at."""
+        if self.confined is None:
+            return await asyncio.to_thread(function, *arguments)
+        return await self.confined.call(function, *arguments)
 
     def reap_orphans(self) -> None:
         """Lets the dead go that nobody waits for; the living, and what was started here, stay."""

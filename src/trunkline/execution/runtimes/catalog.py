@@ -6,8 +6,10 @@ or was asked once and holds until its file changes.
 """
 
 import importlib.util
+import math
 import re
 import shlex
+import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from trunkline.execution.runtimes import programs, versions
 from trunkline.execution.runtimes.versions import Said
 
 NODE_MIN = (24, 16)
+ASK_AGAIN_S = 30.0  # after a program has failed; twice as long each time
+ASK_AGAIN_S_MAX = 1_800.0
 _SEMIGRAPH_NEEDS = ("langgraph", "openai", "anthropic")
 
 Ask = Callable[[tuple[str, ...]], Awaitable[Said]]
@@ -57,9 +61,18 @@ def install_command(name: str, home: Path | None = None) -> str:
     return f"trunkline doctor --install {name}{where}"
 
 
+class _Known(msgspec.Struct, frozen=True):
+    """What a program said last. `mark`: of its file then; `until`: when it is asked again."""
+
+    mark: object
+    said: Said
+    until: float
+    failures: int
+
+
 class Catalog:
     """`known`: the runtimes that the daemon has. `ask`: a program for its version; it is asked
-    again when its file has changed, or when it did not answer."""
+    again when its file has changed, and, less and less often, when it did not answer."""
 
     def __init__(
         self,
@@ -69,6 +82,7 @@ class Catalog:
         *,
         ask: Ask = versions.quick,
         node_version: Callable[[], str] = versions.of_node,
+        monotonic: Callable[[], float] = time.monotonic,
         is_home_named: bool = True,
     ) -> None:
         """`is_home_named`: in the commands that install something."""
@@ -78,7 +92,8 @@ class Catalog:
         self._ask = ask
         self._named_home = home.root if is_home_named else None
         self._node_version = node_version
-        self._said: dict[tuple[str, ...], tuple[object, Said]] = {}
+        self._monotonic = monotonic
+        self._said: dict[tuple[str, ...], _Known] = {}
 
     def first(self) -> dict[str, Found]:
         """Before anything was asked: what is there by its files."""
@@ -107,14 +122,17 @@ class Catalog:
         """Of one that does not know its version, at least that of its package is known."""
         mark = _mark(argv[-1])
         known = self._said.get(argv)
-        if known is not None and known[0] == mark:
-            return known[1]
+        if known is not None and known.mark != mark:
+            known = None
+        if known is not None and self._monotonic() < known.until:
+            return known.said
         if name in programs.SILENT:
             said = versions.of_package(argv[-1]) or Said(version="")
         else:
             said = await self._ask(argv)
-        if not said.problem:
-            self._said[argv] = (mark, said)
+        failures = 0 if known is None else known.failures
+        wait_s = min(ASK_AGAIN_S * 2**failures, ASK_AGAIN_S_MAX) if said.problem else math.inf
+        self._said[argv] = _Known(mark, said, self._monotonic() + wait_s, failures + 1)
         return said
 
     def _found(self, said: Mapping[str, Said]) -> dict[str, Found]:

@@ -4,6 +4,7 @@ It is unpacked and tried beside what is there, and only then takes its place: wh
 dies, the old one is there or none. For `trunkline doctor --install` and for tests.
 """
 
+import asyncio
 import fcntl
 import os
 import re
@@ -23,7 +24,7 @@ import msgspec
 from trunkline import extras, limits, names
 from trunkline.execution.errors import InstallFailed
 from trunkline.execution.process import family
-from trunkline.execution.runtimes import programs
+from trunkline.execution.runtimes import programs, versions
 from trunkline.execution.runtimes.packages import PACKAGES, Package
 from trunkline.private_files import make_folder
 
@@ -264,24 +265,10 @@ def _checked(name: str, package: Package, place: Path, *, is_new: bool) -> Insta
     asked = programs.found_in(place, (package.asked,)) if package.asked else argv
     if not argv or not asked:
         raise InstallFailed(f"{package.name} was unpacked, and has no program {name}")
-    with tempfile.TemporaryDirectory() as home:
-        # Some write a first configuration when they are asked anything; not into the user's.
-        env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": home}
-        try:
-            done = subprocess.run(  # noqa: S603
-                [*asked, "--version"],
-                env=env,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=INSTALL_CHECK_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise InstallFailed(f"{name} was unpacked, and does not start: {error}") from error
-    said = done.stdout.decode("utf-8", "replace").strip().splitlines()
-    if done.returncode != 0 or not said:
-        more = done.stderr.decode("utf-8", "replace").strip()[-300:]
-        raise InstallFailed(f"{name} was unpacked, and does not start: {more}")
+    said = asyncio.run(versions.asked(asked, INSTALL_CHECK_S))
+    if said.problem or not said.version:
+        why = said.problem or "it says no version"
+        raise InstallFailed(f"{name} was unpacked, and does not start: {why}")
     return Installed(
-        name=name, version=said[0][:100], argv=argv, folder=str(place.resolve()), is_new=is_new
+        name=name, version=said.version, argv=argv, folder=str(place.resolve()), is_new=is_new
     )

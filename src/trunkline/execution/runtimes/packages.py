@@ -33,6 +33,8 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
     """Other packages, with their versions."""
     asked: str = ""
     """The command that knows its version, where the program itself does not."""
+    helpers: str = ""
+    """A folder of programs that it needs and does not find by itself, as a pattern."""
     has_setup: bool = False
     """It does not start before its own script has run. Scripts of other packages never run."""
 
@@ -79,6 +81,8 @@ PACKAGES: Final[dict[str, Package]] = {
         asked="codex",
         size_mb=660,
         beside=("@zed-industries/codex-acp@0.16.0",),
+        # Its sandbox: a machine has seldom one of its own.
+        helpers="node_modules/@openai/codex-*/vendor/*/codex-resources",
     ),
     "goose": Package(
         name=f"@aaif/goose-binary-{_NATIVE}",

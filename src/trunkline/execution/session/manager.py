@@ -14,7 +14,6 @@ import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
-from trunkline.execution.fence.profile import Profile
 from trunkline.execution.health import degradation
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
@@ -22,6 +21,7 @@ from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
 from trunkline.execution.roots import Roots
 from trunkline.execution.session import beginnings, ipc
+from trunkline.execution.session.fencing import MakeProfile, no_fence
 from trunkline.execution.session.folders import Folders
 from trunkline.execution.session.process_requests import Local
 from trunkline.execution.session.saved import SavedTurns, load_start
@@ -66,7 +66,7 @@ class SessionManager:
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
         local: dict[str, Local] | None = None,
-        fence: Callable[[ipc.Start], Profile | None] = lambda _start: None,
+        fence: MakeProfile = no_fence,
         resting_max: int = SESSIONS_RESTING_MAX,
         retired_max: int = SESSIONS_RETIRED_MAX,
     ) -> None:
@@ -222,8 +222,13 @@ class SessionManager:
             clock=self._clock,
             monotonic=self._monotonic,
             admit=self._admit,
-            on_turn_end=self.snapshots.soon,
+            on_turn_end=self._turn_ended,
+            before_turn=self._folders.settled,
         )
+
+    def _turn_ended(self, session: Session) -> None:
+        self.snapshots.soon(session)
+        self._folders.turn_ended(session)
 
     def _admit(self, session: Session) -> None:
         """A session that rested wakes up."""

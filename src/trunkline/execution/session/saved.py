@@ -69,6 +69,10 @@ class SavedTurns:
         return turn_id in self._record.ended
 
     @property
+    def last_ended(self) -> str | None:
+        return self._record.ended[-1] if self._record.ended else None
+
+    @property
     def waiting(self) -> str | None:
         """The turn that waits for a person."""
         return next((turn.turn_id for turn in self._record.open if turn.waiting), None)

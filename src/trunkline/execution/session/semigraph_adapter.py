@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+from trunkline.execution import attachments
 from trunkline.execution.checkpoint import files as checkpoints
 from trunkline.execution.json_object import Json
 from trunkline.execution.memory.local_memory import LocalShortTermMemory
@@ -26,6 +27,7 @@ class SemiGraphAdapter(SessionProcess):
     def _copy(self, source: Path) -> None:
         checkpoints.copy(source, self._folder)
         copy_pictures(source, self._folder)
+        attachments.copy(source, self._folder)
 
     async def restore(self, snapshot: Json) -> None:
         if isinstance(checkpoint := snapshot.get("checkpoint"), dict):

@@ -20,6 +20,7 @@ import structlog
 from trunkline import limits
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
+from trunkline.execution.llm import lessons
 from trunkline.execution.session import ipc
 from trunkline.execution.session.semigraph_process import serve
 
@@ -82,8 +83,9 @@ async def _daemon(
         match ipc.decode_up(line):
             case ipc.Ready():
                 writer.write(ipc.line(asked) * _QUESTIONS)
-            case ipc.Request(id=request_id):
-                writer.write(ipc.line(ipc.Response(id=request_id, result={})))
+            case ipc.Request(id=request_id, method=method):
+                known: Json | None = None if method == lessons.METHOD else {}
+                writer.write(ipc.line(ipc.Response(id=request_id, result=known)))
             case ipc.SseEvent(data=data) if '"execution_complete"' in data:
                 answers += 1
                 if answers == _QUESTIONS:

@@ -7,7 +7,7 @@ whose checkpoint makes the conversation go on. Commands are taken at once, carri
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,12 @@ import structlog
 
 from trunkline import names
 from trunkline.execution.errors import StartFailed, TurnError
-from trunkline.execution.fence.profile import Profile
 from trunkline.execution.json_object import Json
 from trunkline.execution.line import Handler, SessionLine
 from trunkline.execution.process.child import Failure
-from trunkline.execution.session import changed_files, ipc
+from trunkline.execution.session import changed_files, grants, ipc
+from trunkline.execution.session.fencing import MakeProfile, no_fence, wider
+from trunkline.execution.session.grants import Grants
 from trunkline.execution.session.process_requests import Local, ProcessRequests
 from trunkline.execution.session.runtime_adapter import RuntimeAdapter
 from trunkline.execution.session.saved import SavedTurns, save_start
@@ -72,11 +73,13 @@ class Session:
         *,
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
-        fence: Callable[[ipc.Start], Profile | None] | None = None,
+        fence: MakeProfile = no_fence,
         admit: Callable[["Session"], None] = lambda _session: None,
         on_turn_end: Callable[["Session"], None] = lambda _session: None,
+        before_turn: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
-        """`admit` is asked before each start of a process; it raises StartFailed."""
+        """`admit` is asked before each start of a process; it raises StartFailed. `before_turn` is
+        waited for before a message is given to the process."""
         self.id = start.session_id
         self.config = start
         self.folder = folder
@@ -92,12 +95,15 @@ class Session:
         self._fence = fence
         self._admit = admit
         self._on_turn_end = on_turn_end
+        self._before_turn = before_turn
         self._active_at = monotonic()
         self._is_stale = False
         """The process has keys that were replaced."""
         self.is_awake = True
         """Has a process, or is about to get one; False for one that rests."""
-        self._requests = ProcessRequests(self.id, line, local, self._reply)
+        self._grants = Grants(lambda access: wider(self._fence, self.config, access))
+        local = {**local, grants.METHOD: self._grants.run}
+        self._requests = ProcessRequests(self.id, line, local, lambda one: self.adapter.send(one))
         self._inbox: asyncio.Queue[_Command] = asyncio.Queue(SESSION_INBOX_MAX)
         self._working: asyncio.Task[None] | None = None
         self._is_stopping = False
@@ -107,7 +113,7 @@ class Session:
         self._steers: dict[str, ipc.SteerData] = {}
         """What was said to open turns: a process that takes such a turn over is told again."""
         self._revivals = 0
-        self.adapter = self._new_adapter()
+        self.adapter = self._make_adapter(self.folder, self._take, self._ended)
 
     def handlers(self) -> dict[str, Handler]:
         return {
@@ -120,8 +126,7 @@ class Session:
 
     async def start(self) -> None:
         """Raises StartFailed."""
-        loop = asyncio.get_running_loop()
-        told = loop.call_later(SESSION_START_TOLD_S, self._tell_start)
+        told = asyncio.get_running_loop().call_later(SESSION_START_TOLD_S, self._tell_start)
         try:
             await self._launch()
         finally:
@@ -217,8 +222,8 @@ class Session:
         await self.adapter.stop("replaced")
         waiting = self.turns.waiting
         self._given = {waiting} if waiting is not None else set()
-        self.adapter = self._new_adapter()
-        fence = self._fence(self.config) if self._fence is not None else None
+        self.adapter = self._make_adapter(self.folder, self._take, self._ended)
+        fence = self._fence(self.config)
         start = msgspec.structs.replace(self.config, turn_id=waiting, fence=fence)
         ready = await self.adapter.start(start)
         for problem in ready.problems:
@@ -227,9 +232,6 @@ class Session:
             if said.steers == waiting:
                 self.adapter.send(ipc.Steer(data=said))
         _log.info("session process ready", session=self.id)
-
-    def _new_adapter(self) -> RuntimeAdapter:
-        return self._make_adapter(self.folder, self._take, self._ended)
 
     def _ended(self, failure: Failure) -> None:
         self._requests.drop()
@@ -286,6 +288,7 @@ class Session:
             _log.info("a message to a turn is not taken", session=self.id, turn=said.steers)
 
     def cancel(self, data: Json) -> None:
+        self._grants.cancel()
         self._put(ipc.Cancel(reason=str(data.get("reason") or "user_cancelled")[:200]))
 
     def config_update(self, data: Json) -> None:
@@ -298,6 +301,7 @@ class Session:
         self._put(ipc.ConfigUpdate(data=data))
 
     def approval_response(self, data: Json) -> None:
+        self._grants.answered(data)
         self._put(ipc.ApprovalResponse(data=data))
 
     def compact(self) -> bool:
@@ -348,6 +352,8 @@ class Session:
         match command:
             case ipc.UserMessage():
                 self._revivals = 0
+                if self._before_turn is not None:
+                    await self._before_turn(self.id)
                 self._given |= _turn_of(command)
                 await self.adapter.send_message(command.data)
             case ipc.Steer() | ipc.ConfigUpdate() | ipc.Compact():
@@ -357,8 +363,6 @@ class Session:
             case ipc.ApprovalResponse():
                 self._revivals = 0
                 self.adapter.send(command)
-            case None:
-                pass
 
     def _take(self, message: ipc.Up) -> None:
         match message:
@@ -370,12 +374,11 @@ class Session:
                 self._requests.take(message)
             case ipc.FireAndForget():
                 self._line.fire_and_forget(self.id, message.method, **message.params)
-            case _:
-                pass
 
     def _relay(self, event: str) -> None:
         # The outbox first: an end that is noted here but was never sent would be lost.
         self._line.send_sse_event(self.id, event)
+        self._grants.saw(event)
         changed_files.note(self.folder, event)
         if self.turns.saw(event):
             is_open = {turn.turn_id for turn in self.turns.open}
@@ -388,9 +391,6 @@ class Session:
     def emit(self, kind: str, **fields: Any) -> None:
         """An event of the daemon's own. That alone is no use of the session."""
         self._relay(events.line(kind, **fields, ts=int(self._clock() * 1000)))
-
-    def _reply(self, message: ipc.Response | ipc.Progress) -> None:
-        self.adapter.send(message)
 
 
 def _turn_of(command: _Command) -> set[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from trunkline import limits
 from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
-from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
+from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, Touches, object_schema
 
 QUESTION_OPTIONS_MAX = 20
 
@@ -77,6 +77,9 @@ class Delegate(Tool):
         known = (one for one in self._sub_agents if isinstance(one, dict))
         some = Delegate([one for one in known if one.get("id") in agent_ids])
         return some if some.agents else None
+
+    def touches(self, arguments: Json) -> Touches:
+        return Touches(everything=True, beside=self.name)
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         name = arguments["agent"]

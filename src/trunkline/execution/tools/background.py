@@ -30,6 +30,8 @@ class BackgroundCommand:
         self.id = secrets.token_hex(4)
         self.command = command
         self.finished: Finished | None = None
+        self.end_is_told = False
+        """Whether the agent knows that it does not run any more."""
         self._unread = Excerpt(limits.TOOL_RESULT_CHARS_MAX)
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -141,6 +143,15 @@ class Background:
     def is_running(self) -> bool:
         return any(one.is_running for one in self._commands.values())
 
+    def news(self) -> str:
+        """For the agent: what has ended without its knowing; told once."""
+        ended = [one for one in self._commands.values() if not (one.is_running or one.end_is_told)]
+        for one in ended:
+            one.end_is_told = True
+        lines = [f"- {one.id}: {shortened(one.command)} [{one.state()}]" for one in ended]
+        how = "Commands in the background that have ended; bash_output has what they printed:"
+        return "\n".join([how, *lines]) if lines else ""
+
     def get(self, command_id: str) -> BackgroundCommand:
         found = self._commands.get(command_id)
         if found is None:
@@ -212,6 +223,7 @@ class BashStop(Tool):
 def _told(command: BackgroundCommand) -> ToolResult:
     text, cut_chars = command.read()
     finished = command.finished
+    command.end_is_told = not command.is_running
     details: Json = {
         "id": command.id,
         "running": command.is_running,

@@ -47,8 +47,15 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     """Of one that does."""
     hides: Callable[[str], bool] = lambda _path: False
     """Whether rules keep a file from what looks through many."""
+    guards: Callable[[str], str] = lambda _url: ""
+    """Why rules keep a page from being fetched, in words; empty where none does."""
+    granted: str = ""
+    """The question that a person said yes to, for a call that leaves the fence."""
     ask_agent: Callable[[str, str, str], Awaitable[str]]
     """Gives a sub-agent a task: its id, its name, the task. Its answer."""
+
+
+ALL_FILES = "/"
 
 
 class Touches(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,9 +66,14 @@ class Touches(msgspec.Struct, frozen=True, kw_only=True):
     writes: tuple[str, ...] = ()
     everything: bool = False
     """It may change anything: it runs beside nothing that reads or writes."""
+    beside: str = ""
+    """Calls with the same word here run side by side, whatever they touch: who asks for several at
+    once means that."""
 
     def disturbs(self, other: "Touches") -> bool:
         """Whether the two may not run at the same time."""
+        if self.beside and self.beside == other.beside:
+            return False
         if self.everything or other.everything:
             return self._is_any and other._is_any
         return _overlap(self.writes, other.reads + other.writes) or _overlap(
@@ -92,6 +104,8 @@ class Tool(ABC):
     """What it is given leaves this machine: to the web, to a remote MCP server."""
     keeps: bool = False
     """Later sessions read what it writes."""
+    leaves_fence: bool = False
+    """It does more than the fence allows: a person is asked, each time."""
     brings: bool = False
     """Its results come from others than the session's user."""
 

@@ -103,12 +103,13 @@ async def run_shown(
         raise ToolError(f"{argv[0]} cannot be started: {error.strerror or error}") from error
     finally:
         progress.close()
-    return _result(output, finished, timeout_s)
+    return command_result(str(output), output.cut_chars, finished, timeout_s)
 
 
-def _result(output: Excerpt, finished: Finished, timeout_s: float) -> ToolResult:
+def command_result(output: str, cut_chars: int, finished: Finished, timeout_s: float) -> ToolResult:
+    """As the model and the readers get it."""
     how = ending(finished, timeout_s)
-    text = str(output).rstrip("\n")
+    text = output.rstrip("\n")
     if how:
         text = f"{text}\n[{how}]" if text else f"[{how}]"
     return ToolResult(
@@ -117,7 +118,7 @@ def _result(output: Excerpt, finished: Finished, timeout_s: float) -> ToolResult
         details={
             "exit_code": finished.exit_code,
             "timed_out": finished.timed_out,
-            "output_cut_chars": output.cut_chars,
+            "output_cut_chars": cut_chars,
         },
     )
 

@@ -1,11 +1,11 @@
 """`read_file`: text, and what else can be shown of a file."""
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
 from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
+from trunkline.execution.process.programs import children
 from trunkline.execution.texts import Excerpt
 from trunkline.execution.tools import documents
 from trunkline.execution.tools.base import (
@@ -48,7 +48,7 @@ class ReadFile(Tool):
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         path = self._paths.readable(arguments["path"])
         shown = self._paths.shown(path)
-        data = await asyncio.to_thread(read_bytes, path, shown)
+        data = await children.call(read_bytes, path, shown)
         first = min(arguments.get("offset", 1), _NUMBER_MAX)
         if kind := documents.picture_type(data):
             said = f"(the picture {shown}: {kind}, {len(data)} bytes)"

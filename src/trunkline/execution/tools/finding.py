@@ -1,6 +1,5 @@
 """The tools that find files: `list_files`, `glob`, `search_files`."""
 
-import asyncio
 import fnmatch
 import os
 import re
@@ -12,7 +11,7 @@ from pathlib import Path
 from trunkline import limits
 from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
-from trunkline.execution.process.programs import run_process
+from trunkline.execution.process.programs import children, run_process
 from trunkline.execution.texts import Excerpt, shortened
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, Touches, object_schema
 from trunkline.execution.tools.text_files import Paths
@@ -61,7 +60,7 @@ class ListFiles(_OfFolder):
 
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         folder = self._folder(arguments)
-        found, more = await asyncio.to_thread(_listed, folder, arguments.get("recursive", False))
+        found, more = await children.call(_listed, folder, arguments.get("recursive", False))
         text = "\n".join(found) or "(the folder is empty)"
         if more:
             text += f"\n[… and more; the first {len(found)} are shown]"
@@ -125,7 +124,7 @@ class Glob(_OfFolder):
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         folder = self._folder(arguments)
         wanted = glob_parts(arguments["pattern"])
-        found, more = await asyncio.to_thread(_matching, folder, wanted)
+        found, more = await children.call(_matching, folder, wanted)
         prefix = "" if (shown := self._paths.shown(folder)) == "." else f"{shown}/"
         text = "\n".join(prefix + _printable(one) for one in found) or "(nothing found)"
         if more:

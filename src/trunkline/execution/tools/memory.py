@@ -1,5 +1,7 @@
 """`memory_search`, `memory_write`: what is remembered over all sessions, at the control plane."""
 
+import math
+
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.json_object import Json
@@ -38,18 +40,31 @@ class MemorySearch(Tool):
         return ToolResult(content=str(text), details={"results": len(found)})
 
 
-async def memories(control: ControlPlane, query: str, top_k: int) -> list[str]:
-    """What is remembered and fits. Older control planes answer with the bare list. Raises what
-    `request` does."""
+async def memories(
+    control: ControlPlane, query: str, top_k: int, share_of_best: float = 0.0
+) -> list[str]:
+    """What is remembered and fits, at least so well as that share of the best one's score. Older
+    control planes answer with the bare list. Raises what `request` does."""
     answer = await control.request("memory_search", query=query, top_k=top_k)
     results = answer.get("results") if isinstance(answer, dict) else answer
     if not isinstance(results, list):
         return []
-    return [
-        one["content"]
+    found = [
+        (_score(one), one["content"])
         for one in results
         if isinstance(one, dict) and isinstance(one.get("content"), str)
-    ][:top_k]
+    ]
+    least = share_of_best * max((score for score, _ in found), default=0.0)
+    return [content for score, content in found if score >= least][:top_k]
+
+
+def _score(entry: Json) -> float:
+    """0 where none is told: then all are alike."""
+    match entry.get("score"):
+        case int() | float() as score if not isinstance(score, bool) and math.isfinite(score):
+            return float(score)
+        case _:
+            return 0.0
 
 
 class MemoryWrite(Tool):

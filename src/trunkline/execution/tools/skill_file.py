@@ -1,10 +1,9 @@
 """`read_skill_file`: the guide of a skill, or another of its files."""
 
-import asyncio
-
 from trunkline import limits
 from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
+from trunkline.execution.process.programs import children
 from trunkline.execution.skills.registry import SkillRegistry, read_in
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, object_schema
 
@@ -50,7 +49,7 @@ class ReadSkillFile(Tool):
 
     async def _read(self, skill: str, path: str) -> ToolResult:
         folder = await self._skills.load(skill)
-        text = await asyncio.to_thread(read_in, folder, path)
+        text = await children.call(read_in, folder, path)
         if path == _GUIDE:
             text += f"\n\n[The files of this skill are in {folder}/]"
         return ToolResult(content=text, details={"path": f"{folder}/{path}"})

@@ -18,6 +18,7 @@ from trunkline.execution.session import ipc
 from trunkline.execution.skills.code_executor import CodeExecution
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.tools import web_search
+from trunkline.execution.tools.access import BashWithAccess
 from trunkline.execution.tools.arguments import ArgumentCheck
 from trunkline.execution.tools.background import Background, BashOutput, BashStop
 from trunkline.execution.tools.base import Tool
@@ -69,6 +70,10 @@ class Toolbox:
         """Whether a command runs in the background."""
         return self._background.is_running
 
+    def news(self) -> str:
+        """What the agent has to know with the next message; told once."""
+        return self._background.news()
+
     async def close(self) -> None:
         await asyncio.gather(self._background.close(), self._catalog.close())
 
@@ -117,6 +122,8 @@ async def open_toolbox(
         MemorySearch(control),
         MemoryWrite(control),
     ]
+    if start.fenced:
+        tools.append(BashWithAccess(clean, paths, control))
     if skills.available:
         tools.append(ReadSkillFile(skills))
     # What skills need is no business of MCP servers: each is given its own.

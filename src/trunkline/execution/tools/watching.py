@@ -2,7 +2,9 @@
 
 In a repository git says which files are not as they were committed; elsewhere the files are looked
 at one by one, if they are few. What takes too long, or is too much, is left out: the command waits
-for it. Whatever else happens in the folder meanwhile is told too.
+for it. Whatever else happens in the folder meanwhile is told too. While a command runs in the
+background, what has changed since the last look, and was told by nobody else, is told as its work:
+before the next command, whenever the agent looks after it, and at the end of the turn.
 """
 
 import asyncio
@@ -14,7 +16,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from trunkline import limits
+from trunkline import limits, names
 from trunkline.execution.beneath import open_beneath
 from trunkline.execution.git import (
     GitFailed,
@@ -38,7 +40,8 @@ SHOWN_FILE_BYTES_MAX = 1 * limits.MIB  # of a file whose diff is shown
 SHOWN_MAX = 50  # with their diffs
 TOLD_MAX = 500
 
-_WATCHED = frozenset(("bash", "code_execution"))
+_WATCHED = frozenset(("bash", "code_execution", names.ACCESS_TOOL))
+_LOOKS_AFTER = frozenset(("bash_output", "bash_stop"))
 _SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".cache"))
 _DEPTH_MAX = 16
 
@@ -55,6 +58,14 @@ class _Seen(msgspec.Struct, frozen=True):
 _Look = dict[str, _Seen]
 
 
+class _Unattended(msgspec.Struct):
+    """Commands in the background: how files were when they were last looked at, and the newest
+    call, which tells what is changed from then on."""
+
+    look: _Look
+    run: ToolRun
+
+
 class _TooMuch(Exception):
     """More files than are looked at."""
 
@@ -69,22 +80,65 @@ class Watch:
         self._slow = 0
         self._repository: tuple[Repository, str] | None = None
         self._lock = asyncio.Lock()
+        self._unattended: _Unattended | None = None
 
     async def run(self, tool: Tool, arguments: Json, run: ToolRun) -> ToolResult:
         """Runs the tool, and tells what a command that may change files has changed."""
         is_watched = tool.name in _WATCHED and tool.is_dangerous(arguments)
         if not is_watched or self._slow >= SLOW_LOOKS_MAX or self._lock.locked():
-            return await tool.run(arguments, run)
+            result = await tool.run(arguments, self._listening(run))
+            if tool.name in _LOOKS_AFTER:
+                await self.catch_up(is_running=True)
+            return result
         async with self._lock:
             view, before = await self._before()
+            if before is not None:
+                await self._tell_unattended(view, before)
+            is_left = arguments.get("background") is True
             try:
-                return await tool.run(arguments, run)
+                result = await tool.run(arguments, run)
             except asyncio.CancelledError:
                 before = None  # whoever cancels does not wait for a look
                 raise
             finally:
-                if before is not None:
+                if before is not None and not is_left:
                     await self._tell(view, before, run)
+            if before is not None and is_left:
+                self._unattended = _Unattended(before, run)
+            return result
+
+    async def catch_up(self, *, is_running: bool) -> None:
+        """Tells what commands in the background have changed since the last look; the last time
+        when none is running any more."""
+        if self._unattended is None or self._slow >= SLOW_LOOKS_MAX or self._lock.locked():
+            return
+        async with self._lock:
+            view, now = await self._before()
+            if now is not None:
+                await self._tell_unattended(view, now)
+        if not is_running:
+            self._unattended = None
+
+    async def _tell_unattended(self, view: View | None, now: _Look) -> None:
+        if (left := self._unattended) is not None:
+            await self._tell(view, left.look, left.run, dict(now))
+            left.look = now
+
+    def _listening(self, run: ToolRun) -> ToolRun:
+        """While commands run in the background, what other tools tell is not told again."""
+        if self._unattended is None:
+            return run
+
+        def tell(event: Json) -> None:
+            if event.get("type") in ("file_changed", "file_created"):
+                self._known([str(event.get("path"))])
+            run.event(event)
+
+        return msgspec.structs.replace(run, event=tell)
+
+    def _known(self, names: list[str]) -> None:
+        if self._unattended is not None:
+            self._unattended.look |= self._seen(names)
 
     async def _before(self) -> tuple[View | None, _Look | None]:
         began = time.monotonic()
@@ -100,10 +154,12 @@ class Watch:
         self._slow = self._slow + 1 if is_slow else 0
         return view, look
 
-    async def _tell(self, view: View | None, before: _Look, run: ToolRun) -> None:
+    async def _tell(
+        self, view: View | None, before: _Look, run: ToolRun, after: _Look | None = None
+    ) -> None:
         try:
             async with asyncio.timeout(self._look_s_max):
-                after = await self._look(view)
+                after = await self._look(view) if after is None else after
                 # Back to what was committed, or gone.
                 after |= await asyncio.to_thread(self._seen, [*(before.keys() - after.keys())])
                 names = sorted(
@@ -115,6 +171,7 @@ class Watch:
                 for number, name in enumerate(names):
                     old = before.get(name) or committed.get(name)
                     self._tell_one(run, name, old, after.get(name), number < SHOWN_MAX)
+                self._known(names)
         except (GitFailed, OSError, TimeoutError, _TooMuch) as error:
             _log.info("what a command changed is not told", reason=str(error) or "too slow")
 

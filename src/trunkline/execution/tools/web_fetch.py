@@ -105,7 +105,7 @@ class WebFetch(Tool):
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         try:
             async with asyncio.timeout(self._timeout_s):
-                page = await self._fetch(_checked(arguments["url"]))
+                page = await self._fetch(_checked(arguments["url"]), run.guards)
                 text = await page.text()
         except TimeoutError as error:
             raise ToolError(f"the page did not come within {self._timeout_s:g} s") from error
@@ -123,7 +123,7 @@ class WebFetch(Tool):
             },
         )
 
-    async def _fetch(self, url: URL) -> "_Page":
+    async def _fetch(self, url: URL, guards: Callable[[str], str]) -> "_Page":
         # A jar that keeps nothing, no proxy and no credentials of the machine: an anonymous visit.
         async with aiohttp.ClientSession(
             connector=self._connector(),
@@ -139,6 +139,8 @@ class WebFetch(Tool):
                     if response.status not in _REDIRECTS or target is None:
                         return await _read(response)
                     url = _checked(target, url)
+                    if why := guards(str(url)):
+                        raise ToolError(f"the page redirects to {str(url)[:500]}, and {why}")
         raise ToolError(f"the page redirects more than {WEB_REDIRECTS_MAX} times")
 
 

@@ -4,7 +4,6 @@ They do so one after the other, over all sessions, so that no edit gets lost; an
 it was asked for, or nothing. What became of each file is told with a diff.
 """
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from trunkline.execution.errors import LockBusy, ToolError
 from trunkline.execution.files import locked
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
+from trunkline.execution.process.programs import children
 from trunkline.execution.tools.base import Tool, ToolResult, ToolRun, Touches, object_schema
 from trunkline.execution.tools.changes import details_of, tell_change
 from trunkline.execution.tools.patches import PATCH_CHARS_MAX, FilePatch, created, parsed, updated
@@ -45,8 +45,8 @@ class _Writer(Tool):
     async def run(self, arguments: Json, run: ToolRun) -> ToolResult:
         try:
             async with locked(self._lock):
-                rewrites = await asyncio.to_thread(self._planned, arguments)
-                await asyncio.to_thread(_written, rewrites)
+                rewrites = await children.call(self._planned, arguments)
+                await children.call(_written, rewrites)
         except LockBusy as error:
             raise ToolError("another session is writing files and does not finish") from error
         told = [tell_change(run, one.shown, one.before, one.after) for one in rewrites]

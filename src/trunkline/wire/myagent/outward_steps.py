@@ -89,7 +89,7 @@ def _question(state: Outward, event_id: int, event: SessionEvent) -> Made:
     step_id = confirm_step(state.session_id, request_id, name or kind)
     state.underway.ask(request_id, step_id)
     seconds = number(event.timeout_seconds)
-    message = text_of(event.message)
+    message, given = event.asked_message, event.asked_input
     content: Json = {"message": message, "confirmation_type": kind}
     if event.options is not None:
         content["options"] = event.options
@@ -102,7 +102,7 @@ def _question(state: Outward, event_id: int, event: SessionEvent) -> Made:
                 **_dialog(event, name, message),
                 "tool_name": name,
                 "tool_description": text_of(event.title) or message,
-                "tool_args": {} if event.given_input is None else event.given_input,
+                "tool_args": {} if given is None else given,
                 "requires_confirmation": True,
                 "timeout_seconds": state.confirm_timeout_s if seconds is None else seconds,
                 "critical": kind == "approve",
@@ -198,7 +198,7 @@ def _call_text(name: str, title: str, given: object) -> str:
 
 def _dialog(event: SessionEvent, name: str, message: str) -> Json:
     """What a page's dialog shows: it reads neither the message nor the arguments."""
-    call = _call_text(name, text_of(event.title), event.given_input) if name else ""
+    call = _call_text(name, text_of(event.title), event.asked_input)
     summary = _cut("\n".join(filter(None, (message, call))), _SUMMARY_CHARS_MAX)
     plan = event.plan
     tasks = plan.get("tasks") if isinstance(plan, dict) else plan

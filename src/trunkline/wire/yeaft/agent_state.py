@@ -34,8 +34,6 @@ class AgentState(msgspec.Struct):
     is_synced: bool = False
     has_listed: bool = False
     """Whether the agent has said on this line which conversations it has."""
-    may_list: bool = True
-    """Whether it is worth waiting for that: not for an agent that was waited for in vain."""
     work_dir: str = ""
     busy: set[str] = set()
     """Conversations that the agent says it is busy with."""

@@ -74,9 +74,7 @@ class AgentTalk(Telling):
         if self.state.has_listed or all(self._has(say) for say in self.state.returned):
             self._resume()
         else:  # some agents list what they are at only now
-            is_mute = not self.state.may_list
-            wait_s = self._bounds.resume_wait_s if is_mute else self._bounds.list_wait_s
-            self.state.resume_s = self._wake(wait_s)
+            self.state.resume_s = self._wake(self._bounds.resume_wait_s)
         for session_id in self._turns.open_sessions():  # made while it was away
             conversation = self.conversation(session_id)
             if conversation.phase is Phase.NEW:
@@ -104,8 +102,7 @@ class AgentTalk(Telling):
         for session_id in conversations:
             if self._turns.open_turns(session_id) is not None:
                 self.conversation(session_id).is_there()
-        is_first = not self.state.has_listed
-        self.state.has_listed = self.state.may_list = True
+        is_first, self.state.has_listed = not self.state.has_listed, True
         if self.state.resume_s is not None:
             self._resume()
         elif is_first and self.state.is_synced:
@@ -295,7 +292,6 @@ class AgentTalk(Telling):
         """Once a second, and when `Wake` says so. `is_stalled`: it is we who do not listen."""
         self.state.now_s = now_s
         if self.state.resume_s is not None and now_s >= self.state.resume_s:
-            self.state.may_list = False
             self._resume()
         for session_id, (say, at_s) in list(self.state.grace.items()):
             if now_s >= at_s:

@@ -14,7 +14,7 @@ docs/protocols/yeaft.md#close-codes
 | 1009 | a message over 10 MiB (64 KiB before an agent is registered)   | send less, come back    |
 | 1011 | a fault of the control plane                                   | come back               |
 | 4008 | an agent that was silent for 180 s                             | come back               |
-| 4029 | too many messages in a minute                                  | slow down, come back    |
+| 4029 | too many messages in a minute, or connections of one user      | slow down, come back    |
 """
 
 from enum import IntEnum

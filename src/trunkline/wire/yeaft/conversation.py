@@ -33,8 +33,6 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     start_timeout_s: float
     resume_wait_s: float
     """For an answer to `resume_conversation`, which some agents do not give."""
-    list_wait_s: float
-    """For the list of an agent that came back, if only that can say whether it has a message."""
     cancel_grace_s: float
     quiet_s: float
     """An agent that says no more for so long has ended its turn, if it may have."""

@@ -62,6 +62,7 @@ class History:
         self._outward = Outward(conversation_id, relays=relays)
         self._bytes_max = bytes_max
         self._after = -1.0 if after is None else after
+        self._since_ms = -1
         self._before = math.inf if before is None else before
         self._size = 0
         self._entries: deque[Entry] = deque()
@@ -151,6 +152,10 @@ class History:
             self._after = rows[-count - 1]["id"]
             self.is_cut = True
 
+    def keep_since(self, ms: int) -> None:
+        """The rows of after that time."""
+        self._since_ms = ms
+
     @property
     def ready(self) -> Json:
         """What its machine has said of the session when that began or went on."""
@@ -178,7 +183,11 @@ class History:
     def rows(self) -> list[Json]:
         """As deployed web clients keep them."""
         rows = rows_of(self._entries)
-        return [row for row in rows if self._after < row["id"] < self._before]
+        return [
+            row
+            for row in rows
+            if self._after < row["id"] < self._before and row["created_at"] > self._since_ms
+        ]
 
 
 def _ts(line: str) -> int:

@@ -108,7 +108,7 @@ def asked(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
         "multiSelect": is_multi,
         "kind": event.kind,
         "toolName": event.tool_name,
-        "toolInput": event.given_input,
+        "toolInput": event.asked_input,
         "timeoutSeconds": event.timeout_seconds,
         **fields_of(event.person, state.group_id),
     }
@@ -127,8 +127,8 @@ def asked(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
 
 def _question(event: SessionEvent) -> tuple[str, list[str], bool]:
     """Its text, what may be chosen, and whether several of that."""
-    message = text_of(event.message) or text_of(event.tool_name) or "?"
-    prompt = prompt_of(message, event.kind, event.options, event.given_input)
+    message = event.asked_message or text_of(event.tool_name) or "?"
+    prompt = prompt_of(message, event.kind, event.asked_input)
     choices = labels_of(event.options)
     if not choices and event.kind not in ("input", "select"):
         choices = YES_NO

@@ -11,7 +11,6 @@ import msgspec
 from msgspec.structs import replace
 
 from trunkline.wire import events
-from trunkline.wire.answers import kind_of
 from trunkline.wire.yeaft.messages import AskUserAnswer, Question
 
 YES_NO: Final = ["yes", "no"]
@@ -103,12 +102,10 @@ class Asked(msgspec.Struct, frozen=True):
     """Less is shown than was asked: it can only be denied."""
 
 
-def prompt_of(message: str, kind: Any, options: Any, tool_input: Any) -> str:
+def prompt_of(message: str, kind: Any, tool_input: Any) -> str:
     """A question for pages that show its text and no more: nobody may have to say yes to a tool
-    without seeing what it is about to do."""
-    if kind_of(kind, options) != "approve":
-        return message
-    return message + _shown(tool_input)
+    without seeing what it is about to do. One that asks for words allows nothing."""
+    return message if kind in ("select", "input") else message + _shown(tool_input)
 
 
 def _shown(tool_input: Any) -> str:

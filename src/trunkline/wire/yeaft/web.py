@@ -57,8 +57,23 @@ _WORKBENCH: Final = frozenset(
 CORRELATION: Final = ("requestId", "clientMessageId")
 """What a client may give a message to know the answer by."""
 
+KNOWN_FIELDS: Final = frozenset(
+    (
+        *("type", "agentId", "conversationId", *CORRELATION, "groupId", "sessionId", "id"),
+        *("text", "prompt", "attachments", "fileIds", "mentions", "answer", "answers", "confirmed"),
+        *("provider", "workDir", "options", "providerOptions", "disallowedTools", "title"),
+        *("claudeSessionId", "limit", "turns", "beforeId", "afterMessageId", "lastEventId"),
+        *("plaintextOk", "positions", "silent", "catalogKey", "routeRef", "pinned", "hidden"),
+        *("sortRank", "sessions", "openFiles", "activeIndex", "workbenchRoute"),
+        *("restoreRequestId", "events", "conversationIds", "workbenchRouteKey"),
+        "workbenchRouteProtocol",
+    )
+)
+"""Of the messages that are served here. Others travel on, with whatever is in them."""
+
 _EVENTS_MAX = 2**53
 _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?")
+_MADE_UP = re.compile(r"(\d{13})(?=\w*[a-z])[a-z0-9]{4,30}")
 _ROUTING = frozenset(("type", "agentId", "conversationId", *CORRELATION))
 ATTACHMENT: Final = ("name", "mime", "base64")
 _ATTACHMENT_NAMES = (("mime", "mimeType"), ("base64", "data"))
@@ -130,12 +145,18 @@ class Request:
 
     def row(self, name: str) -> float | None:
         """The id of a row that a client keeps: its event's, with a fraction if it is not the first.
-        Deployed clients make up ids for what they saw live: those are no place in the log, and are
-        as good as none."""
+        Deployed clients make up ids for what they saw live: those are no place in the log."""
         value = self.fields.get(name)
         if isinstance(value, str) and not _NUMBER.fullmatch(value):
             return None
         return self._id(name)
+
+    def seen_ms(self, name: str) -> int | None:
+        """When a client saw what it has made up an id for (Unix ms, by its own clock): pages of the
+        first releases begin it with that."""
+        value = self.fields.get(name)
+        found = _MADE_UP.fullmatch(value) if isinstance(value, str) else None
+        return None if found is None else int(found[1])
 
     def texts(self, name: str, most: int) -> list[str] | None:
         value = self.fields.get(name)

@@ -9,6 +9,7 @@ import pytest
 from trunkline.control.api import asyncapi
 from trunkline.control.edges.yeaft_web.connection import HANDLERS
 from trunkline.wire.yeaft import names
+from trunkline.wire.yeaft.web import KNOWN_FIELDS
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs/protocols/yeaft.md").read_text(encoding="utf-8")
@@ -61,6 +62,14 @@ def test_what_the_page_says_that_web_clients_hear_is_in_the_document() -> None:
     assert {"conversation_pinned", "ask_user_answered", "conversation_closed"} <= heard
     assert heard <= said("yeaft_web.down")
     assert {"auth_result", "client_hello_ack", "event_position", "error"} <= said("yeaft_web.down")
+
+
+def test_every_field_of_a_web_client_in_the_document_is_known_and_not_counted() -> None:
+    refs = (one["$ref"] for one in DOCUMENT["operations"]["yeaft_web.up"]["messages"])
+    messages = [DOCUMENT["components"]["messages"][one.rpartition("/")[2]] for one in refs]
+    named = {name for one in messages for name in one["payload"].get("properties", {})}
+    assert len(named) > 30
+    assert named <= KNOWN_FIELDS
 
 
 def test_what_the_page_says_of_agents_is_in_the_document() -> None:

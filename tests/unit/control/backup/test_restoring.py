@@ -14,6 +14,7 @@ import pytest
 from tests.unit.control.backup.conftest import MADE_AT, Silent
 from tests.unit.control.backup.test_archive import database, files_of, written
 from trunkline.control import data_folder
+from trunkline.control.access.keys import Keys
 from trunkline.control.backup import making, restored, restoring
 from trunkline.control.backup.restored import Restored
 from trunkline.control.errors import TrunklineError
@@ -115,6 +116,22 @@ def test_keys_that_are_elsewhere_are_added_there_and_never_changed(
     (keys / "sealing.key").write_bytes(bytes(32))
     refused("DATA_NOT_EMPTY", lambda: restore(settings, saved, replace=True), "another system")
     assert (keys / "sealing.key").read_bytes() == bytes(32)
+
+
+def test_keys_in_one_file_are_saved_and_put_back_there(
+    system: Settings, saved: Path, tmp_path: Path
+) -> None:
+    vault = tmp_path / "keys.pem"
+    settings = Settings(data=str(tmp_path / "data"), keys=str(vault))
+    restore(settings, saved)
+    assert not (settings.data_dir / "keys").exists()
+    making.make(settings, tmp_path / "again.tar", now_ms=MADE_AT, progress=Silent())
+    ours, theirs = files_of(tmp_path / "again.tar"), files_of(saved)
+    for name in ("keys/signing.pem", "keys/sealing.key", "keys/vapid.pem"):
+        assert ours[name] == theirs[name]
+    Keys.open(vault.with_name("others.pem"))
+    other = Settings(data=str(tmp_path / "other"), keys=str(vault.with_name("others.pem")))
+    refused("DATA_NOT_EMPTY", lambda: restore(other, saved), "another system")
 
 
 def test_of_a_system_on_postgresql_all_but_the_database_is_saved_and_restored(

@@ -71,6 +71,24 @@ def test_known_connections_are_never_cut_and_a_new_one_is_refused_instead() -> N
     assert (connections.refused, connections.made_room, len(connections)) == (1, 0, 3)
 
 
+def test_a_persons_connections_have_a_bound_of_their_own() -> None:
+    connections, _ = bounded(connections_per_user_max=2)
+    first, second, third, machine = opened(connections, *[OFFICE] * 4)
+    for peer in (first, second, first, second):  # each request says it again
+        connections.known(peer, "ada")
+    with pytest.raises(LimitReached, match="close some first"):
+        connections.known(third, "ada")
+    connections.known(third, "bob")
+    connections.known(machine)
+    connections.known(second, "bob")  # somebody else's secret on the same connection
+    (fourth,) = opened(connections, OFFICE)
+    connections.known(fourth, "ada")
+    first.is_gone = True
+    (fifth,) = opened(connections, OFFICE)
+    connections.known(fifth, "ada")
+    assert gone([second, third, fourth, fifth, machine]) == [False] * 5
+
+
 def test_what_has_closed_by_itself_leaves_room_and_nobody_is_cut_for_it() -> None:
     connections, clock = bounded(connections_max=3)
     peers = opened(connections, OFFICE, ATTACKER, ATTACKER)

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from tests.unit.control.people import People
-from trunkline.control.errors import NotFound
+from trunkline.control.errors import InvalidRequest, NotFound
 from trunkline.control.records import Records
 from trunkline.control.records.agents import AgentPatch, NewAgent
 
@@ -54,3 +54,16 @@ async def test_a_removed_agent_is_gone(records: Records, people: People) -> None
     await records.agents.remove(people.ann, made.id)
     with pytest.raises(NotFound):
         await records.agents.get(people.ann, made.id)
+
+
+async def test_an_agent_with_a_network_that_is_none_is_refused_at_once(
+    records: Records, people: People
+) -> None:
+    nonsense = {"network": "nonsense"}
+    with pytest.raises(InvalidRequest, match="session_config"):
+        await records.agents.create(people.ann, NewAgent(name="a", session_config=nonsense))
+    made = await records.agents.create(
+        people.ann, NewAgent(name="a", session_config={"network": "off"})
+    )
+    with pytest.raises(InvalidRequest, match="session_config"):
+        await records.agents.change(people.ann, made.id, AgentPatch(session_config=nonsense))

@@ -17,7 +17,8 @@ from trunkline.control.access.keys import Keys
 from trunkline.control.errors import InvalidRequest, TooLarge, Unavailable
 from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
-from trunkline.control.services.audit import DETAILS_BYTES_MAX, Audit, AuditFilter, hash_of
+from trunkline.control.services.audit import DETAILS_BYTES_MAX, Audit, AuditFilter
+from trunkline.control.services.audit_chain import hash_of
 from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import audit, audit_head

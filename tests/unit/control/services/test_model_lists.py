@@ -13,7 +13,12 @@ from tests.support.eventually import until
 from trunkline.control.errors import InvalidRequest, LimitReached
 from trunkline.control.records.credentials import Revealed
 from trunkline.control.services import model_lists
-from trunkline.control.services.model_lists import ModelList, ModelLists
+from trunkline.control.services.model_lists import (
+    HEARD_MAX,
+    HEARD_S,
+    ModelList,
+    ModelLists,
+)
 
 KEY = "sk-a-key-that-nobody-may-read"
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -217,3 +222,17 @@ async def test_tests_of_one_user_are_few_at_a_time() -> None:
         let_go.set()
         assert all(found.ok for found in await asyncio.gather(*asking, other))
         assert (await one("ann")).ok
+
+
+def test_a_providers_list_is_remembered_for_its_user_and_for_a_while() -> None:
+    now = [0.0]
+    lists = ModelLists("", now=lambda: now[0])
+    lists.heard("ann", "openai", ["gpt-x"])
+    lists.heard("bob", "openai", ["gpt-y"])
+    assert lists.of("ann") == {"openai": ["gpt-x"]}
+    for number in range(HEARD_MAX - 1):
+        lists.heard(f"user {number}", "openai", ["gpt-z"])
+    assert lists.of("ann") == {}
+    assert lists.of("bob") == {"openai": ["gpt-y"]}
+    now[0] += HEARD_S + 1
+    assert lists.of("bob") == {}

@@ -119,6 +119,16 @@ async def test_the_control_plane_refuses_what_a_rule_denies(
     await add(services, world.ann, "memory_write", "deny")
     with pytest.raises(Forbidden, match="a rule of the user denies it: memory_write"):
         await services.methods.request(caller, "memory_write", {"content": "x"})
+    entries = (await services.audit.page(world.root, Paging(limit=10))).items
+    refused = [one for one in reversed(entries) if one.event == "rule.refused"]
+    assert [(one.source, one.details["tool_name"], one.details["code"]) for one in refused] == [
+        ("control", "mcp__tools__add", "RULE_ASKS"),
+        ("control", "mcp__tools__add", "RULE_DENIES"),
+        ("control", "mcp__tools__add", "RULE_DENIES"),
+        ("control", "memory_write", "RULE_DENIES"),
+    ]
+    assert refused[-1].session_id == caller.session_id
+    assert "a rule of the user denies it: memory_write" in refused[-1].details["reason"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,11 @@
 import pytest
 
 from trunkline.control.machines.runtimes import Models, Runtime, runtimes_of
-from trunkline.control.sessions.known_names import unknown_model, unknown_setting
+from trunkline.control.sessions.known_names import (
+    unknown_model,
+    unknown_setting,
+    unlisted_model,
+)
 
 SAYS = Runtime(True, settings=["max_turns", "timeout_seconds"], models=Models(["groq"]))
 
@@ -73,3 +77,34 @@ def test_what_a_machine_says_is_bounded() -> None:
     assert found.models is not None
     assert len(found.settings) == len(found.models.providers) == 98
     assert found.models.any is False
+
+
+@pytest.mark.parametrize(
+    ("model", "nearest"),
+    [
+        ("gpt-nwe", "gpt-new"),
+        ("openai/gpt-99", ""),
+        ("claude-sonet-9", "claude-sonnet-9-20270101"),
+        ("gpt-new", None),
+        ("openai/gpt-new", None),
+        ("claude-sonnet-9", None),
+        ("claude-sonnet-9-latest", None),
+        ("gpt-4o", None),
+        ("groq/gpt-99", None),
+        ("ft:mine", None),
+        ("demo", None),
+        (7, None),
+    ],
+)
+def test_a_name_like_a_providers_is_held_against_the_providers_own_list(
+    model: object, nearest: str | None
+) -> None:
+    listed = {
+        "openai": ["gpt-new", "gpt-4.1-mini-2025", "whisper"],
+        "anthropic": ["claude-sonnet-9-20270101"],
+    }
+    problem = unlisted_model(model, listed)
+    assert (problem is None) is (nearest is None)
+    if problem is not None and nearest:
+        assert f"did you mean '{nearest}'?" in problem.message
+    assert unlisted_model(model, {}) is None

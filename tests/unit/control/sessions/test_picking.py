@@ -65,6 +65,13 @@ AWAY = Candidate("a", "away", is_online=False)
             "expected",
             "none is online, and it is expected back",
         ),
+        (
+            [LAPTOP._replace(problem=LACKS), AWAY],
+            Default("a", "away"),
+            "away",
+            "expected",
+            "none that can run it is online, and it is expected back",
+        ),
     ],
 )
 def test_the_default_else_the_one_with_the_least_to_do_and_why(
@@ -81,6 +88,7 @@ def test_the_default_else_the_one_with_the_least_to_do_and_why(
         ([], "NO_MACHINE"),
         ([LAPTOP._replace(problem=LACKS)], "RUNTIME_UNSUPPORTED"),
         ([AWAY._replace(problem=LACKS), LAPTOP._replace(problem=DRAINED)], "MACHINE_DRAINING"),
+        ([AWAY, LAPTOP._replace(problem=LACKS)], "RUNTIME_UNSUPPORTED"),
     ],
 )
 def test_none_that_can_is_told_with_what_speaks_against_one_that_is_there(
@@ -89,3 +97,9 @@ def test_none_that_can_is_told_with_what_speaks_against_one_that_is_there(
     with pytest.raises((TrunklineError, Unavailable)) as refused:
         pick(candidates, Default("l", "laptop"), "acp")
     assert refused.value.code == code
+
+
+def test_one_that_is_away_and_could_is_named_and_not_waited_for() -> None:
+    with pytest.raises(Conflict) as refused:
+        pick([AWAY, LAPTOP._replace(problem=LACKS)], None, "acp")
+    assert refused.value.message.startswith("no such program; your machine away is offline")

@@ -17,10 +17,12 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from tests.support import escapes
+from tests.support import escapes, network_escapes
 from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
+from tests.support.refusals import NOT_COVERED, refused_where
 from trunkline.execution.fence import probe, words
+from trunkline.execution.fence.access import Access
 from trunkline.execution.fence.machine import Fence
 from trunkline.execution.fence.profile import Profile
 from trunkline.execution.home import Home
@@ -32,84 +34,26 @@ from trunkline.execution.session.process import Patience, SessionProcess
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 
 FOUND = probe.look()
-FILES, SIGNALS, CALLS = FOUND.files, FOUND.signals, FOUND.calls
+OLD = probe.look(abi_max=2)
+"""As on Debian 12: no word about signals and the sizes of files."""
 
-REFUSED_WHERE: dict[str, bool] = {
-    "read_another_sessions_file": FILES,
-    "list_another_sessions_folder": FILES,
-    "list_the_sessions": FILES,
-    "write_into_another_sessions_folder": FILES,
-    "append_to_another_sessions_file": FILES,
-    "remove_another_sessions_file": FILES,
-    "shorten_another_sessions_file": FILES and (CALLS or FOUND.landlock_abi >= 3),
-    "make_a_folder_among_the_sessions": FILES,
-    "read_the_admin_token": FILES,
-    "list_the_control_planes_data": FILES,
-    "write_into_the_control_planes_data": FILES,
-    "follow_a_symlink_to_the_token": FILES,
-    "follow_a_symlinked_folder": FILES,
-    "hard_link_the_token": FILES,
-    "rename_a_file_of_another_session_into_the_workspace": FILES,
-    "rename_a_file_out_into_the_data_folder": FILES,
-    "open_the_token_by_a_handle_without_rights": FILES,
-    "climb_up_from_a_handle_of_the_workspace": FILES,
-    "read_what_the_session_itself_keeps": FILES,
-    "change_how_the_session_is_started_again": FILES,
-    "hold_the_daemons_lock": FILES,
-    "read_the_outbox": FILES,
-    "read_keys_in_shared_memory": FILES,
-    "read_the_environment_of_another_process": FILES,
-    "read_the_environment_of_the_session": FILES,
-    "read_the_memory_of_another_process": FILES,
-    "read_the_memory_of_the_session": FILES,
-    "go_through_the_root_of_another_process": FILES,
-    "go_through_the_folder_of_another_process": FILES,
-    "take_an_open_file_of_another_process": FILES,
-    "trace_another_process": FILES or CALLS,
-    "trace_the_session": FILES or CALLS,
-    "copy_the_memory_of_another_process": CALLS,
-    "take_a_descriptor_by_pidfd": FILES or CALLS,
-    "signal_another_process": SIGNALS,
-    "signal_the_session": SIGNALS,
-    "signal_the_daemon_by_pidfd": SIGNALS,
-    "lower_the_limits_of_another_process": CALLS,
-    "connect_to_a_socket_of_another_program": CALLS,
-    "connect_to_an_abstract_socket": SIGNALS or CALLS,
-    "send_from_a_datagram_pair": CALLS,
-    "speak_to_the_hypervisor": CALLS,
-    "read_packets": CALLS,
-    "make_a_ring": CALLS,
-    "read_the_kernels_keys": CALLS,
-    "add_a_key": CALLS,
-    "mount_something": FILES or CALLS,
-    "make_a_user_namespace": CALLS,
-    "join_another_namespace": CALLS,
-    "change_the_root": CALLS,
-    "load_a_program_into_the_kernel": CALLS,
-    "make_a_device": FILES,
-    "change_a_setting_of_the_kernel": FILES,
-    "write_into_the_system": FILES,
-    "write_into_our_program": FILES,
-    "write_into_the_common_temporary_folder": FILES,
-    "read_the_users_ssh_keys": FILES,
-    "win_rights_by_a_setuid_program": FILES or CALLS,
-}
-"""By name, whether this system can refuse it."""
-NOT_COVERED = {
-    "change_the_mode_of_a_file",
-    "see_that_a_file_is_there",
-    "see_the_command_line_of_another_process",
-}
-"""What no system refuses yet: the guide says so."""
 
+REFUSED = [
+    (session_id, name)
+    for session_id, found in (("s-1", FOUND), ("s-old", OLD))
+    for name, can in refused_where(found).items()
+    if can
+]
 SESSIONS: dict[str, dict[str, object]] = {
     "s-1": {},
     "s-few": {},
     "s-off": {"network": "off"},
     "s-list": {"network": "list", "network_hosts": ["127.0.0.1"]},
+    "s-old": {"network": "list", "network_hosts": ["127.0.0.1"]},
 }
+LISTED = ("s-list", "s-old")
 
-pytestmark = pytest.mark.skipif(not FILES, reason=words.told(FOUND, "auto"))
+pytestmark = pytest.mark.skipif(not FOUND.files, reason=words.told(FOUND, "auto"))
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +104,6 @@ def targets(place: Path, victim: subprocess.Popen[bytes]) -> Iterator[dict[str, 
             "other_file": str(other),
             "admin_token": str(token),
             "mode_file": str(mode_file),
-            "own_file": str(home.session("s-1") / "start.json"),
             "lock": str(home.run / "daemon.lock"),
             "outbox": str(home.outbox),
             "shm_key": str(key),
@@ -186,13 +129,14 @@ async def manager(
     semigraph = partial(SemiGraphAdapter, spawner.spawn, sockets, Patience(ready_s=60.0))
     fence = Fence(home, "require", FOUND, hidden=[place / "data"], env=env)
 
-    def profile(start: ipc.Start) -> Profile | None:
-        made = fence.profile(start)
-        few = made is not None and start.session_id == "s-few"
-        return msgspec.structs.replace(made, processes=4) if made and few else made
+    def profile(start: ipc.Start, access: Access | None = None) -> Profile | None:
+        made = fence.profile(start, access)
+        assert made is not None
+        changes = {"s-few": {"processes": 4}, "s-old": {"landlock_abi": OLD.landlock_abi}}
+        return msgspec.structs.replace(made, **changes.get(start.session_id, {}))
 
     made = SessionManager(
-        line, home, {"semigraph": semigraph}, sessions_max=5, clock=time.time, fence=profile
+        line, home, {"semigraph": semigraph}, sessions_max=6, clock=time.time, fence=profile
     )
     await fence.proxy.open()
     for session_id, config in SESSIONS.items():
@@ -220,14 +164,23 @@ def line() -> RecordingLine:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def outcomes(
     place: Path, targets: dict[str, str], manager: SessionManager, line: RecordingLine
-) -> dict[str, str]:
+) -> dict[str, dict[str, str]]:
+    """By session, what came of each attempt."""
     workspace = place / "home" / "workspace"
-    adapter = manager.active_sessions["s-1"].adapter
-    assert isinstance(adapter, SessionProcess)
-    told = {**targets, "session": str(adapter.pid)}
-    (workspace / "targets.json").write_text(json.dumps(told))
-    shutil.copy(escapes.__file__, workspace / "escapes.py")
-    return dict(json.loads(await ran(line, f"{sys.executable} escapes.py targets.json")))
+    found = {}
+    for session_id in ("s-1", "s-old"):
+        adapter = manager.active_sessions[session_id].adapter
+        assert isinstance(adapter, SessionProcess)
+        own = Home(place / "home").session(session_id) / "start.json"
+        told = {**targets, "session": str(adapter.pid), "own_file": str(own)}
+        folder = workspace / f"of-{session_id}"
+        folder.mkdir()
+        shutil.copy(escapes.__file__, folder / "escapes.py")
+        (folder / "targets.json").write_text(json.dumps(told))
+        command = f"cd {folder.name} && {sys.executable} escapes.py targets.json"
+        printed = await ran(line, command, session_id)
+        found[session_id] = dict(json.loads(printed))
+    return found
 
 
 async def ran(line: RecordingLine, command: str, session_id: str = "s-1") -> str:
@@ -240,16 +193,30 @@ async def ran(line: RecordingLine, command: str, session_id: str = "s-1") -> str
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("name", [name for name, can in REFUSED_WHERE.items() if can])
-async def test_a_way_out_is_closed(name: str, outcomes: dict[str, str]) -> None:
-    assert outcomes[name] == "refused"
+@pytest.mark.parametrize(("session_id", "name"), REFUSED)
+async def test_a_way_out_is_closed(
+    session_id: str, name: str, outcomes: dict[str, dict[str, str]]
+) -> None:
+    assert outcomes[session_id][name] == "refused"
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_what_cannot_be_closed_is_known_and_told(outcomes: dict[str, str]) -> None:
+async def test_what_an_older_kernel_cannot_close_is_said_in_words(
+    outcomes: dict[str, dict[str, str]],
+) -> None:
+    opened = {name for name, can in refused_where(OLD).items() if not can}
+    assert opened == {"signal_another_process", "signal_the_session", "signal_the_daemon_by_pidfd"}
+    assert {name for name in opened if outcomes["s-old"][name].startswith("gained")} == opened
+    assert "files: kernel; signals: no (old kernel); sockets: blocked" in words.told(OLD, "auto")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_cannot_be_closed_is_known_and_told(
+    outcomes: dict[str, dict[str, str]],
+) -> None:
     """Whoever closes one of these takes it out of the guide."""
-    assert set(escapes.ESCAPES) == set(REFUSED_WHERE) | NOT_COVERED
-    gained = {name for name in NOT_COVERED if outcomes[name].startswith("gained")}
+    assert set(escapes.ESCAPES) == set(refused_where(FOUND)) | NOT_COVERED
+    gained = {name for name in NOT_COVERED if outcomes["s-1"][name].startswith("gained")}
     assert gained == NOT_COVERED
     guide = (Path(__file__).parents[4] / "docs" / "guide" / "fence.md").read_text()
     for sentence in words.NOT_COVERED:
@@ -300,7 +267,7 @@ FETCH = "import urllib.request as u; print(u.urlopen('http://{host}:{port}/', ti
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.usefixtures("manager")
-@pytest.mark.skipif(not (CALLS and FOUND.ports), reason="an old kernel")
+@pytest.mark.skipif(not FOUND.connects, reason="an old kernel")
 async def test_commands_reach_the_network_that_their_session_has(line: RecordingLine) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -311,13 +278,45 @@ async def test_commands_reach_the_network_that_their_session_has(line: Recording
     port = server.sockets[0].getsockname()[1]
     direct = f'{sys.executable} -c "{CONNECT.format(port=port)}"'
     assert "reached" in await ran(line, direct)
-    assert "Permission denied" in await ran(line, direct, "s-list")
     by_proxy = f'{sys.executable} -c "{FETCH.format(host="127.0.0.1", port=port)}"'
-    assert "answered" in await ran(line, by_proxy, "s-list")
     other = f'{sys.executable} -c "{FETCH.format(host="localhost", port=port)}"'
-    assert "403" in await ran(line, other, "s-list")
+    for session_id in LISTED:
+        assert "Permission denied" in await ran(line, direct, session_id)
+        assert "answered" in await ran(line, by_proxy, session_id)
+        assert "403" in await ran(line, other, session_id)
     assert "not permitted" in await ran(line, direct, "s-off")
     server.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def ways_elsewhere(
+    place: Path, manager: SessionManager, line: RecordingLine
+) -> AsyncIterator[dict[str, dict[str, str]]]:
+    """By session, what came of each way to a server beside the proxy, on its port."""
+
+    async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"reached")
+        writer.close()
+
+    adapter = manager.active_sessions["s-list"].adapter
+    assert isinstance(adapter, SessionProcess)
+    proxy = await ran(line, "echo $HTTPS_PROXY", "s-list")
+    port = proxy.strip().rpartition(":")[2]
+    server = await asyncio.start_server(serve, network_escapes.ELSEWHERE, int(port))
+    shutil.copy(network_escapes.__file__, place / "home" / "workspace" / "network_escapes.py")
+    command = f"{sys.executable} network_escapes.py {port}"
+    yield {one: dict(json.loads(await ran(line, command, one))) for one in LISTED}
+    server.close()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.skipif(not FOUND.connects, reason="an old kernel")
+@pytest.mark.parametrize("session_id", LISTED)
+@pytest.mark.parametrize("name", network_escapes.ESCAPES)
+async def test_a_list_of_hosts_leads_to_the_proxy_and_nowhere_else(
+    session_id: str, name: str, ways_elsewhere: dict[str, dict[str, str]]
+) -> None:
+    assert ways_elsewhere[session_id][name] == "refused"
 
 
 @pytest.mark.asyncio(loop_scope="module")

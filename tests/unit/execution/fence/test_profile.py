@@ -5,19 +5,20 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from trunkline.execution.errors import StartFailed
 from trunkline.execution.fence import words
 from trunkline.execution.fence.hosts import covers, is_host
 from trunkline.execution.fence.machine import Fence
-from trunkline.execution.fence.probe import Found
+from trunkline.execution.fence.probe import Found, look
 from trunkline.execution.fence.profile import Mode, Profile, git_folders, without
 from trunkline.execution.fence.seccomp import command_filter, session_filter
 from trunkline.execution.home import Home
 from trunkline.execution.session import ipc
 
-ALL = Found(landlock_abi=7, files=True, calls=True)
+ALL = Found(landlock_abi=6, files=True, calls=True, connects=True)
 NONE = Found(why_not="an old kernel")
 
 
@@ -76,7 +77,12 @@ def test_where_a_fence_is_required_and_there_is_none_no_session_starts(home: Hom
 
 @pytest.mark.parametrize(
     ("found", "runtime", "network"),
-    [(NONE, "semigraph", "off"), (NONE, "semigraph", "list"), (ALL, "claude-code", "off")],
+    [
+        (NONE, "semigraph", "off"),
+        (NONE, "semigraph", "list"),
+        (msgspec.structs.replace(ALL, connects=False), "semigraph", "list"),
+        (ALL, "claude-code", "off"),
+    ],
 )
 def test_a_network_that_cannot_be_closed_is_not_called_closed(
     home: Home, found: Found, runtime: str, network: str
@@ -280,8 +286,24 @@ def test_a_list_means_hosts_and_what_is_below_a_name(
 def test_the_words_say_what_an_old_kernel_lacks() -> None:
     told = words.told(Found(landlock_abi=2, files=True, calls=True, is_root=True), "auto", "list")
     assert "files: kernel; signals: no (old kernel); sockets: blocked" in told
-    assert "programs that keep to the proxy" in told
+    assert "network: list, through this machine's proxy" in told
     assert "runs as root" in told
+
+
+@pytest.mark.parametrize(
+    ("abi", "signals"), [(1, "no (old kernel)"), (5, "no (old kernel)"), (6, "kernel")]
+)
+@pytest.mark.parametrize(("masks", "others"), [(True, "are hidden"), (False, "nothing is hidden")])
+def test_a_machine_says_what_holds_for_whom(
+    home: Home, abi: int, signals: str, masks: bool, others: str
+) -> None:
+    found = msgspec.structs.replace(ALL, landlock_abi=abi, masks=masks)
+    said = fence(home, found=found).told()["words"]
+    assert f"files: kernel; signals: {signals}; sockets: blocked" in said
+    assert said.endswith(others)
+    program = made(fence(home, found=found).profile(start(home, runtime_type="acp")))
+    assert f"signals: {signals}" in program.told
+    assert ("other sessions" in program.told) is bool(program.hidden) is masks
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
@@ -300,6 +322,12 @@ def test_a_filter_is_whole_instructions_and_jumps_nowhere_else(machine: str) -> 
             code, yes, no = one[at * 8], one[at * 8 + 2], one[at * 8 + 3]
             if code & 7 == 5:
                 assert at + 1 + max(yes, no) < count
+
+
+def test_a_kernel_without_landlock_is_told_as_no_fence() -> None:
+    found = look(abi_max=0)
+    assert not words.in_force(found, "auto")
+    assert words.told_of_machine(found, "auto").startswith("no fence: the kernel has no Landlock")
 
 
 def test_root_is_told() -> None:

@@ -4,12 +4,12 @@ import pytest
 
 from trunkline.execution.llm.windows import (
     WINDOW_DEFAULT,
-    WINDOW_MAX,
-    WINDOW_MIN,
+    Lesson,
     Windows,
     limit_said,
     listed_window,
 )
+from trunkline.model_windows import WINDOW_MAX, WINDOW_MIN, ModelWindows
 
 REFUSALS = [
     # OpenAI, and what speaks like it
@@ -143,8 +143,9 @@ def test_known_models_have_theirs_and_others_a_careful_one(model: str, window: i
 
 
 def test_the_table_can_be_replaced() -> None:
-    assert Windows({"mine-*": 7_000}).of("there", "mine-1") == 7_000
-    assert Windows({"mine-*": 7_000}).of("there", "gpt-4") == WINDOW_DEFAULT
+    windows = Windows(ModelWindows(models={"mine-*": 7_000}))
+    assert windows.of("there", "mine-1") == 7_000
+    assert windows.of("there", "gpt-4") == WINDOW_DEFAULT
 
 
 def test_the_server_is_believed_before_the_table_and_a_refusal_before_the_server() -> None:
@@ -154,9 +155,45 @@ def test_the_server_is_believed_before_the_table_and_a_refusal_before_the_server
     assert windows.of("elsewhere", "gpt-4") == 8_192
     windows.taught("there", 12_000)
     assert windows.of("there", "gpt-4") == 12_000
-    windows.told("there", 64_000)
     windows.taught("there", 20_000)
     assert windows.of("there", "gpt-4") == 12_000
+
+
+def test_what_was_learned_is_out_of_date_when_the_server_says_something_else() -> None:
+    windows = Windows()
+    windows.told("there", 16_000)
+    assert windows.taught("there", 12_000) == Lesson(12_000, told=16_000)
+    windows.told("there", 64_000)
+    assert windows.of("there", "gpt-4") == 64_000
+
+
+@pytest.mark.parametrize(
+    ("lesson", "told", "window"),
+    [
+        (Lesson(6_000), None, 6_000),
+        (Lesson(6_000), 7_000, 6_000),
+        (Lesson(6_000, told=7_000), None, 6_000),
+        (Lesson(6_000, told=7_000), 7_000, 6_000),
+        (Lesson(6_000, told=7_000), 9_000, 9_000),
+    ],
+)
+def test_what_another_session_learned_holds_unless_the_server_has_changed(
+    lesson: Lesson, told: int | None, window: int
+) -> None:
+    for first in ("told", "remembered"):
+        windows = Windows()
+        if first == "told":
+            windows.told("there", told)
+        windows.remember("there", lesson)
+        windows.told("there", told)
+        assert windows.of("there", "gpt-4") == window
+
+
+def test_what_this_session_learned_stands_before_what_another_did() -> None:
+    windows = Windows()
+    windows.taught("there", 5_000)
+    windows.remember("there", Lesson(6_000))
+    assert windows.of("there", "gpt-4") == 5_000
 
 
 @pytest.mark.parametrize("window", [None, 0, -1, WINDOW_MAX + 1])

@@ -14,6 +14,7 @@ from tests.support.eventually import WAIT_S
 from tests.support.model_server import ModelServer
 from trunkline import limits
 from trunkline.execution.home import Home
+from trunkline.execution.llm import lessons
 from trunkline.execution.session import ipc
 from trunkline.execution.session.semigraph_process import serve
 
@@ -31,13 +32,17 @@ class Daemon:
         self.home = Home(root)
         self.home.make()
         self.clock = clock
-        self.answers: dict[str, Callable[[Json], Any]] = {"memory_search": lambda _: {}}
+        self.answers: dict[str, Callable[[Json], Any]] = {
+            "memory_search": lambda _: {},
+            lessons.METHOD: lambda _: None,
+        }
         self.events: list[Json] = []
         self.reports: list[ipc.FireAndForget] = []
         self.requests: list[ipc.Request] = []
         self.ready: ipc.Ready | None = None
         self.error: ipc.Error | None = None
         self.pongs = 0
+        self.is_working = False
         self._server = server
         self._turns = 0
         self._seen = asyncio.Condition()
@@ -203,8 +208,9 @@ class Daemon:
                     self.reports.append(message)
                 case ipc.Error():
                     self.error = message
-                case ipc.Pong():
+                case ipc.Pong(working=working):
                     self.pongs += 1
+                    self.is_working = working
             self._seen.notify_all()
 
     async def _reply(self, request: ipc.Request) -> None:

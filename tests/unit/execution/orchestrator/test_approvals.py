@@ -46,8 +46,9 @@ async def test_a_denied_call_is_told_to_the_model_with_the_persons_words(
     assert "the person said no: not on a Friday" in model.requests[1].tool_results[0]
     [completed] = daemon.of_type("tool_call_complete")
     assert (completed["is_error"], completed["denied"]) == (False, True)
-    [entry] = [one for one in daemon.reported("audit_log") if one["event"] == "tool_executed"]
-    assert (entry["details"]["is_error"], entry["details"]["denied"]) == (False, True)
+    [entry] = [one for one in daemon.reported("audit_log") if one["event"].startswith("tool_")]
+    assert entry["event"] == "tool_refused"
+    assert entry["details"]["result"] == "the person said no: not on a Friday"
     assert daemon.of_type("thinking") == []
     assert not (daemon.home.workspace / "made").exists()
 

@@ -151,12 +151,16 @@ async def test_memories_of_other_sessions_are_in_the_prompt(
     daemon: Daemon, model: ModelServer
 ) -> None:
     daemon.answers["memory_search"] = lambda params: {
-        "results": [{"content": f"knows {params['query']}", "score": 0.9, "metadata": {}}]
+        "results": [
+            {"content": f"knows {params['query']}", "score": 0.9, "metadata": {}},
+            {"content": "something else", "score": 0.2, "metadata": {}},
+        ]
     }
     model.script(Turn(text="ok"))
     await daemon.start()
     await daemon.ask("the colour")
     assert "knows the colour" in model.requests[0].notes
+    assert "something else" not in model.requests[0].notes
 
 
 @pytest.mark.proves("004-7.1-search-failed")

@@ -2,12 +2,14 @@
 
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from tests.support.model_server import Failure, Gate, ModelRequest, ModelServer, ToolUse, Turn
 from tests.support.small_model import REFUSALS, SmallModel, is_summary, shared
 from tests.unit.execution.orchestrator.daemon import Daemon, Json
+from trunkline.execution.llm.lessons import METHOD, Lessons
 
 SMALL = {"model": "gpt-tiny", "context_window": 4096}
 PARAGRAPH = "The quick brown fox jumps over the lazy dog and thinks about it. " * 12
@@ -57,6 +59,29 @@ async def test_a_refusal_teaches_the_window_and_is_not_repeated(
         assert end["type"] == "execution_complete", end
     assert len(small.refused) == 1
     assert compactions(daemon)
+
+
+async def test_the_next_session_of_the_machine_is_not_refused_again(
+    daemon: Daemon, model: ModelServer, tmp_path: Path
+) -> None:
+    """The machine keeps what the first one learned."""
+    small = SmallModel(4096)
+    model.otherwise(small)
+    lessons = Lessons(tmp_path / "windows.json")
+    config = {"model": "gpt-unknown-size"}
+    daemon.answers[METHOD] = lambda params: lessons.answer(params, print)
+    await daemon.start(agent_config=config)
+    for number in range(12):
+        await daemon.ask(f"Message {number}. {PARAGRAPH}")
+    assert len(small.refused) == 1
+    async with Daemon(tmp_path / "another", model) as another:
+        another.answers[METHOD] = lambda params: lessons.answer(params, print)
+        await another.start(agent_config=config)
+        for number in range(12):
+            end = await another.ask(f"Message {number}. {PARAGRAPH}")
+            assert end["type"] == "execution_complete", end
+        assert compactions(another)
+    assert len(small.refused) == 1
 
 
 async def test_a_large_window_is_used(daemon: Daemon, model: ModelServer) -> None:

@@ -1,9 +1,11 @@
 """The conversation of a session up to a turn, for a copy of it."""
 
+from pathlib import Path
+
 import pytest
 
 from trunkline.execution.llm.base import Message
-from trunkline.execution.orchestrator.forked import upto
+from trunkline.execution.orchestrator.forked import moved, upto, with_files
 from trunkline.execution.orchestrator.from_log import messages_of, said_in
 
 SHORTENED: list[Message] = [
@@ -34,3 +36,30 @@ def test_turns_of_the_log_can_be_told_apart_in_the_copy() -> None:
     copied = messages_of(said_in(log))
     assert [one["content"] for one in upto(copied, "t1") or []] == ["one", "1", "left"]
     assert upto(copied, "t2") == copied
+
+
+def test_attached_files_have_their_names_in_the_copy() -> None:
+    said: list[Message] = [
+        {
+            "role": "user",
+            "content": "Read.\n- /home/.semibot/sessions/s1/attachments/a.txt (9 bytes)",
+        },
+        {"role": "assistant", "content": "I read /home/.semibot/sessions/s11/attachments/a.txt"},
+    ]
+    here, other = moved(said, "s1", "s2")
+    assert here["content"] == "Read.\n- /home/.semibot/sessions/s2/attachments/a.txt (9 bytes)"
+    assert other == said[1]
+
+
+def test_what_the_log_tells_is_told_with_the_files_that_came_with_it(tmp_path: Path) -> None:
+    said: list[Message] = [
+        {"role": "user", "content": "Read."},
+        {"role": "assistant", "content": "Yes."},
+    ]
+    assert with_files(said, tmp_path) == said
+    (tmp_path / "attachments").mkdir()
+    (tmp_path / "attachments" / "a.txt").touch()
+    first, second = with_files(said, tmp_path)
+    assert first["content"].endswith(f"- {tmp_path}/attachments/a.txt")
+    assert second == said[1]
+    assert with_files([], tmp_path) == []

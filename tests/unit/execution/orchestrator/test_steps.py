@@ -135,3 +135,24 @@ async def test_a_background_command_goes_on_in_the_next_turn(
     model.script(Turn(tool_calls=[look, end]), Turn(text="ok"))
     await daemon.ask("look")
     assert model.requests[-1].tool_results == ["up\n[running]", "(nothing new)\n[stopped]"]
+
+
+async def test_what_ended_and_what_it_changed_meanwhile_is_told_in_the_next_turn(
+    daemon: Daemon, model: ModelServer
+) -> None:
+    waits = "until [ -e ../go ]; do sleep 0.01; done; echo x > late.txt"
+    model.script(Turn(tool_calls=[bash(waits, background=True)]), Turn(text="ok"))
+    await daemon.start()
+    await daemon.ask("build")
+    [started] = daemon.of_type("tool_call_complete")
+    assert daemon.of_type("file_changed") == []
+    (daemon.home.root / "go").touch()
+    await daemon.settled()
+    while daemon.is_working:
+        await daemon.settled()
+    model.script(Turn(text="Good."))
+    await daemon.ask("and?")
+    [change] = daemon.of_type("file_changed")
+    assert (change["path"], change["change"]) == ("late.txt", "created")
+    assert (change["turn_id"], change["tool_call_id"]) == ("turn-2", started["tool_call_id"])
+    assert "Commands in the background that have ended" in str(model.requests[-1].messages)

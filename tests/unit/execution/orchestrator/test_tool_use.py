@@ -111,6 +111,24 @@ async def test_calls_of_one_step_that_depend_on_each_other_run_in_their_order(
         assert expected in said
 
 
+async def test_what_another_agent_may_do_and_an_edit_beside_it_run_in_their_order(
+    daemon: Daemon, model: ModelServer
+) -> None:
+    daemon.answers["get_config"] = lambda _: {"config": {}}
+    gate = Gate()
+    model.script(Turn(tool_calls=[delegate("look"), write("a", "new"), delegate("too")]))
+    model.otherwise(lambda _: Turn(gate=gate, text="ok"))
+    await daemon.start(sub_agents=[{"id": "a-1", "name": "helper"}])
+    turn = daemon.say("go")
+    await daemon.event("tool_call_start")
+    await daemon.settled()
+    assert [one["tool_name"] for one in daemon.of_type("tool_call_start")] == ["delegate"]
+    gate.open()
+    assert (await daemon.end(turn))["content"] == "ok"
+    named = [one["tool_name"] for one in daemon.of_type("tool_call_complete")]
+    assert named == ["delegate", "write_file", "delegate"]
+
+
 async def test_a_harmless_call_does_not_wait_behind_its_steps_question(
     daemon: Daemon, model: ModelServer
 ) -> None:

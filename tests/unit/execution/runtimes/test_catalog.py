@@ -1,13 +1,16 @@
 """What a machine can run, by what is on it."""
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+from tests.support.clock import Clock
 from tests.support.programs import put_package, put_program
 from trunkline import __version__, names
 from trunkline.execution.home import Home
 from trunkline.execution.runtimes.acp.presets import PRESETS
-from trunkline.execution.runtimes.catalog import Catalog, install_command
+from trunkline.execution.runtimes.catalog import ASK_AGAIN_S_MAX, Catalog, install_command
 from trunkline.execution.runtimes.packages import PACKAGES
 from trunkline.execution.runtimes.programs import NAMES
 from trunkline.execution.runtimes.versions import Said, quick
@@ -25,9 +28,15 @@ class Asked:
         return self.answer or await quick(argv)
 
 
-def catalog(folder: Path, ask: Asked, known: tuple[str, ...] = names.RUNTIMES) -> Catalog:
+def catalog(
+    folder: Path,
+    ask: Asked,
+    known: tuple[str, ...] = names.RUNTIMES,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> Catalog:
     env = {"PATH": str(folder / "bin")}
-    return Catalog(known, Home(folder / "home"), env, ask=ask, node_version=lambda: "24.19.0")
+    home = Home(folder / "home")
+    return Catalog(known, home, env, ask=ask, node_version=lambda: "24.19.0", monotonic=monotonic)
 
 
 def programs(folder: Path) -> Path:
@@ -70,15 +79,20 @@ async def test_a_program_is_asked_once_and_again_when_it_has_changed(tmp_path: P
     assert (await looked.look())["claude-code"].version == "2.0.0"
 
 
-async def test_a_program_that_fails_is_not_usable_and_asked_again(tmp_path: Path) -> None:
+async def test_a_program_that_fails_is_not_usable_and_asked_less_and_less(tmp_path: Path) -> None:
     put_program(tmp_path / "bin", "claude")
-    asked = Asked(Said(problem="no library"))
-    looked = catalog(tmp_path, asked)
+    asked, clock = Asked(Said(problem="no library")), Clock()
+    looked = catalog(tmp_path, asked, monotonic=clock)
     found = (await looked.look())["claude-code"]
     assert not found.is_usable
     assert "does not start: no library" in found.reason
     assert found.install
+    for minute in range(120):
+        clock.now = minute * 60.0
+        assert not (await looked.look())["claude-code"].is_usable
+    assert len(asked.names) < 12
     asked.answer = Said("3.0.0")
+    clock.now += ASK_AGAIN_S_MAX
     assert (await looked.look())["claude-code"].is_usable
 
 

@@ -54,6 +54,22 @@ async def test_a_command_in_the_background_is_read_bit_by_bit_until_its_end(
     assert "one" in "".join(call.shown)
 
 
+async def test_an_end_that_the_agent_has_not_seen_is_told_once(
+    bash: Bash, background: Background, call: Call
+) -> None:
+    found = await begin(bash, call, "until [ -e go ]; do sleep 0.01; done; exit 3")
+    assert background.news() == ""
+    call.file("go").touch()
+    await until(lambda: not background.get(found).is_running)
+    assert f"- {found}: until [ -e go ]" in (told := background.news())
+    assert told.endswith("[exit code 3]")
+    assert background.news() == ""
+    seen = await begin(bash, call, "true")
+    await until(lambda: not background.get(seen).is_running)
+    await call.run(BashOutput(background), id=seen)
+    assert background.news() == ""
+
+
 async def test_stopping_ends_everything_that_it_started(
     bash: Bash, background: Background, call: Call
 ) -> None:

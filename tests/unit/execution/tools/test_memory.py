@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.execution.tools.support import Call, Control
 from trunkline.execution.errors import RequestFailed, ToolError
-from trunkline.execution.tools.memory import MemorySearch, MemoryWrite
+from trunkline.execution.tools.memory import MemorySearch, MemoryWrite, memories
 
 FOUND = {"results": [{"content": "likes tea", "score": 0.9}, {"content": "lives in Kyoto"}]}
 
@@ -57,3 +57,24 @@ async def test_what_is_written_is_owed_to_the_control_plane_line_or_no_line(call
     assert not result.is_error
     metadata = {"session_id": "session-1", "source": "agent"}
     assert control.reported == [("memory_write", {"content": "likes tea", "metadata": metadata})]
+
+
+@pytest.mark.parametrize(
+    ("scores", "told"),
+    [
+        ([0.5, 0.3, 0.29, 0.1], [0, 1]),
+        ([0.142, 0.14, 0.08], [0, 1]),
+        ([None, None], [0, 1]),
+        ([0.4, None, "0.4", True, float("nan")], [0]),
+        ([-0.1, 0.0], [1]),
+        ([], []),
+    ],
+)
+async def test_what_fits_much_less_well_than_the_best_is_not_told_unasked(
+    scores: list[Any], told: list[int]
+) -> None:
+    results = [{"content": str(number), "score": one} for number, one in enumerate(scores)]
+    found = await memories(Control(memory_search={"results": results}), "drinks", 9, 0.6)
+    assert found == [str(number) for number in told]
+    everything = await memories(Control(memory_search={"results": results}), "drinks", 9)
+    assert len(everything) >= len(found)

@@ -7,7 +7,7 @@ from trunkline.execution.tools.base import Tool
 
 MODULES = (
     *(f"tools.{name}" for name in ("asking", "commands", "files", "memory", "skill_file")),
-    *(f"tools.{name}" for name in ("background", "finding", "todos", "writing")),
+    *(f"tools.{name}" for name in ("access", "background", "finding", "todos", "writing")),
     *("tools.web_fetch", "tools.web_search", "skills.code_executor"),
 )
 

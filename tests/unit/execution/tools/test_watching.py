@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
+from tests.support.eventually import until
 from tests.support.git import committed, git
 from tests.unit.execution.tools.support import Call
+from trunkline.execution.tools.background import Background, BashOutput
 from trunkline.execution.tools.commands import Bash
 from trunkline.execution.tools.text_files import Paths
 from trunkline.execution.tools.watching import FILES_MAX, SLOW_LOOKS_MAX, Watch
+from trunkline.execution.tools.writing import EditFile
 
 Json = dict[str, Any]
 
@@ -20,12 +23,12 @@ class Shell:
     def __init__(self, call: Call, bash: Bash, watch: Watch) -> None:
         self._call = call
         self._bash = bash
-        self._watch = watch
+        self.watch = watch
 
     async def __call__(self, command: str) -> dict[str, str]:
         """The files that it was said to have changed, and how."""
         self._call.events.clear()
-        await self._watch.run(self._bash, {"command": command}, self._call.told_by())
+        await self.watch.run(self._bash, {"command": command}, self._call.told_by())
         return {one["path"]: one["change"] for one in self.changes()}
 
     def changes(self) -> list[Json]:
@@ -89,6 +92,37 @@ async def test_a_commit_is_no_change_of_files(call: Call, shell: Shell) -> None:
     }
     assert await shell(f"git {who} commit -q --allow-empty -m m; echo x > x.log") == {}
     assert await shell("git reset -q --hard HEAD~2") == {"n.txt": "deleted"}
+
+
+async def test_what_a_command_in_the_background_changes_is_told_once_and_as_its_work(
+    call: Call, paths: Paths, env: dict[str, str], shell: Shell
+) -> None:
+    def changed() -> dict[str, str]:
+        found = {one["path"]: one["change"] for one in shell.changes()}
+        call.events.clear()
+        return found
+
+    background = Background()
+    bash = Bash(env, paths, background)
+    command = {"command": "until [ -e ../go ]; do sleep 0.01; done; echo n > made.txt; rm bye.txt"}
+    started = await shell.watch.run(bash, {**command, "background": True}, call.told_by())
+    assert changed() == {}
+    edit = {"path": "old.txt", "edits": [{"old_text": "one", "new_text": "1"}]}
+    await shell.watch.run(EditFile(paths, call.home), edit, call.told_by())
+    assert changed() == {"old.txt": "modified"}
+    await shell.watch.catch_up(is_running=True)
+    assert changed() == {}
+    (call.home.root / "go").touch()
+    output = BashOutput(background)
+    left = background.get(str(started.details["id"]))
+    await until(lambda: not left.is_running)
+    await shell.watch.run(output, {"id": left.id}, call.told_by())
+    assert changed() == {"made.txt": "created", "bye.txt": "deleted"}
+    assert await shell("echo x > x.txt") == {"x.txt": "created"}
+    call.events.clear()
+    await shell.watch.catch_up(is_running=False)
+    assert changed() == {}
+    await background.close()
 
 
 async def test_a_folder_of_too_many_files_is_not_watched(

@@ -6,6 +6,7 @@ import gzip
 import threading
 import zlib
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from aiohttp import web
@@ -21,6 +22,7 @@ from tests.unit.execution.tools.web import (
 )
 from trunkline import limits
 from trunkline.execution.errors import ToolError
+from trunkline.execution.permits import Permits
 from trunkline.execution.tools.web_fetch import (
     WEB_REDIRECTS_MAX,
     WebFetch,
@@ -151,6 +153,17 @@ async def test_a_redirect_is_followed_a_few_times(fetch: WebFetch, call: Call) -
         assert result.details["url"] == f"{url}/0"
         with pytest.raises(ToolError, match="redirects more than"):
             await call.run(fetch, url=f"{url}/{WEB_REDIRECTS_MAX + 1}")
+
+
+async def test_rules_hold_for_the_address_that_a_page_redirects_to(
+    fetch: WebFetch, call: Call
+) -> None:
+    permits = Permits([{"effect": "deny", "rule": "web_fetch(domain:secret.example)"}])
+    guards = partial(permits.guards_page, workspace=call.home.workspace)
+    moved = web.Response(status=302, headers={"Location": "http://secret.example/"})
+    async with serving(answering(moved)) as url:
+        with pytest.raises(ToolError, match=r"redirects to http://secret\.example/, and a rule of"):
+            await fetch.run({"url": url}, call.told_by(guards=guards))
 
 
 @pytest.mark.parametrize(

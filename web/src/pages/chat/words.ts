@@ -39,6 +39,7 @@ export const words = dictionary({
     unarchive: "Take out of the archive",
     exportMarkdown: "Export as Markdown",
     exportLines: "Export as JSON Lines",
+    keep: "How much is kept…",
     remove: "Delete…",
     removeTitle: "Delete this chat?",
     removeHelp:
@@ -104,6 +105,7 @@ export const words = dictionary({
     unarchive: "取消归档",
     exportMarkdown: "导出为 Markdown",
     exportLines: "导出为 JSON Lines",
+    keep: "保留多少…",
     remove: "删除…",
     removeTitle: "删除此会话？",
     removeHelp: "所有对话将被永久删除，机器会收到结束它的通知。它在机器上生成的文件会保留。",

@@ -4,7 +4,7 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import { useLayoutEffect, useRef, useState, type ReactNode, type UIEvent } from "react";
 import { useLanguage } from "../../i18n/language";
 import { useWords } from "../../i18n";
-import { Badge, Copy, IconButton } from "../../ui";
+import { Badge, Copy, cx, IconButton } from "../../ui";
 import { count } from "../../ui/numbers";
 import { laidOut, sizeOf, textsOf, type Column, type DebugEvent, type Words } from "./columns.ts";
 import css from "./debug.module.css";
@@ -124,9 +124,7 @@ function Form(props: { event: DebugEvent; column: Column; isUnfolded: boolean })
         )}
       </div>
       {texts.length === 0 && (
-        <p className={css.soft} title={column === "raw" ? t.unknownHelp : undefined}>
-          {column === "raw" ? t.unknown : t.nothing}
-        </p>
+        <p className={css.soft}>{column === "raw" ? t.unknown : t.nothing}</p>
       )}
       {texts.map((one, at) => (
         <Text key={at} words={one} isUnfolded={isUnfolded} />
@@ -149,11 +147,11 @@ function Origin({ event }: { event: DebugEvent }) {
   const t = useWords(words);
   const { raw } = event;
   if (!raw) return null;
+  const frame = raw.last_id > raw.first_id ? t.ofMany(raw.first_id, raw.last_id) : "";
   return (
-    <span className={css.soft}>
+    <span className={cx(css.soft, css.origin)} title={frame || undefined}>
       {raw.source === "log" && t.quoted}
-      {raw.at !== null && raw.at !== undefined && <Moment ms={raw.at} />}
-      {raw.last_id > raw.first_id && ` ${t.ofMany(raw.first_id, raw.last_id)}`}
+      {raw.at !== null && raw.at !== undefined && <Moment ms={raw.at} />} {frame}
     </span>
   );
 }

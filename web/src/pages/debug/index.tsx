@@ -92,6 +92,9 @@ function SessionDebug({ sessionId }: { sessionId: string }) {
           <Download size={16} />
         </IconButton>
       </div>
+      {columns.includes("raw") && shown.length > 0 && shown.every((event) => !event.raw) && (
+        <p className={css.hint}>{t.unknownHelp}</p>
+      )}
       {debug.error !== null && <ErrorNote error={debug.error} retry={debug.retry} />}
       <Body debug={debug} shown={shown} columns={columns} />
     </div>

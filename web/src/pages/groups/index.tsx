@@ -90,7 +90,7 @@ export default function GroupsPage() {
       intro={t.intro}
       actions={
         <Button look="primary" onClick={newGroup} disabled={persons.data === undefined || isNew}>
-          {t.newGroup}
+          <Plus size={16} aria-hidden /> {t.newGroup}
         </Button>
       }
     >

@@ -9,16 +9,17 @@ from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.api.framework import Routes
 from trunkline.control.core import Core
-from trunkline.control.errors import InvalidRequest
+from trunkline.control.errors import Forbidden, InvalidRequest
 from trunkline.control.records.fields import Id
 from trunkline.control.records.page import Page, Paging
+from trunkline.control.redaction import redact
 from trunkline.control.services.audit import (
     AuditEntry,
     AuditFilter,
     AuditHead,
     Source,
-    Verification,
 )
+from trunkline.control.services.audit_chain import Verification
 from trunkline.control.services.usage import GroupBy, UsageSum
 
 usage = Routes("usage")
@@ -124,8 +125,8 @@ class VerifyQuery(msgspec.Struct, kw_only=True):
 async def verify_audit(core: Core, who: Principal, query: VerifyQuery) -> Verification:
     """Check the whole chain and name the first broken link.
 
-    With `seq` and `hash`, also against a head that was noted elsewhere. It reads every entry, so it
-    is for administrators.
+    `earlier` tells of chains that a new one was begun behind. With `seq` and `hash`, also against a
+    head that was noted elsewhere. It reads every entry, so it is for administrators.
     """
     who.require_org_admin()
     if (query.seq is None) is not (query.hash is None):
@@ -139,3 +140,27 @@ async def get_audit_head(core: Core, who: Principal) -> AuditHead:
     """Show number, hash and time of the newest entry, to be noted elsewhere."""
     who.require_org_admin()
     return await core.services.audit.head()
+
+
+class AuditRestart(msgspec.Struct, kw_only=True):
+    reason: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=limits.AUDIT_VALUE_CHARS_MAX,
+            description="Why, for whoever reads the log later.",
+        ),
+    ]
+
+
+@audit.post("/audit/restart")
+async def restart_audit(core: Core, who: Principal, body: AuditRestart) -> AuditHead:
+    """Begin a new chain behind one that is broken, or whose key is lost.
+
+    Nothing that was written is removed: the first entry of the new chain, `audit.restarted`, says
+    who began it, why, and what was wrong, and holds the hash of all that was there. `AUDIT_WHOLE`
+    while nothing is wrong.
+    """
+    if who.role != "admin":
+        raise Forbidden("only an administrator of the whole system may do this")
+    return await core.services.audit.restart(who, redact(body.reason))

@@ -74,6 +74,8 @@ class MyAgentConnection(Socket):
         self._is_paused = False
         self._opened_at = 0.0
         self._is_anonymous = is_anonymous
+        self._has_chosen = False
+        """The client has said itself where it goes on."""
         self._unfinished: dict[str, Seen] = {}
         """Sessions that the user's last connection broke off in mid-turn, and how far it was."""
 
@@ -83,10 +85,18 @@ class MyAgentConnection(Socket):
         self.out.say(self._greeting)
         if not self._is_anonymous:
             self._inherit(self._host.departures.take(self.who.user_id))
+            if self._host.may_recall(self.who.user_id):
+                self._work.add(self._recall(), "myagent recall")
+
+    async def _recall(self) -> None:
+        """The server was started again: what its connections were at stands in the database."""
+        left = await self._host.recall(self.who.user_id)
+        if not self._has_chosen:
+            self._inherit(left)
 
     def ended(self) -> None:
         self._host.connections.pop(self.id, None)
-        busy = [one for one in self.out.followed if self.out.is_busy(one)]
+        busy = self.busy
         # How far it is, it does not say: what it acknowledged is sure, or else what it was sent.
         left = self._unfinished | dict.fromkeys(busy, Seen(self.id, None))
         self.out.left()
@@ -97,6 +107,11 @@ class MyAgentConnection(Socket):
             self._host.departures.left(self.who.user_id, left)
         else:
             heir._inherit(left)
+
+    @property
+    def busy(self) -> list[str]:
+        """The sessions that it follows in which a turn runs."""
+        return [one for one in self.out.followed if self.out.is_busy(one)]
 
     def _is_heir(self, other: "MyAgentConnection") -> bool:
         """The client came back before it was noticed that it had gone."""
@@ -140,7 +155,7 @@ class MyAgentConnection(Socket):
             self._unknown(message.event[: limits.NAME_CHARS_MAX])
             return
         if message.event in _OWN_CHOICE:
-            self._unfinished = {}
+            self._has_chosen, self._unfinished = True, {}
         self._resume()
         self._work.add(self._do(message), "myagent message")
         self._hold_back(len(self._work) >= limits.MYAGENT_WAITING_MAX)

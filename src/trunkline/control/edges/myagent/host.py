@@ -23,6 +23,7 @@ from trunkline.control.store import schema
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.close_codes import CloseCode
 from trunkline.wire.myagent.codec import timestamp
+from trunkline.wire.myagent.identifiers import Seen
 from trunkline.wire.myagent.messages import Downlink
 
 _log = structlog.get_logger(__name__)
@@ -51,8 +52,25 @@ class MyAgentHost:
         }
         """By shape: whether an answer is an object."""
         self._started_ms = core.clock()
+        self._recalled: set[str] = set()
+        """Users whose first connection since the start has come."""
         self._sweeps = 0
         core.signals.revoked.watch(self._revoked)
+
+    def may_recall(self, user_id: str) -> bool:
+        """Whether that user's connection may be one that came back after the server was started
+        again. Not where strangers are let in as the first user: what they left is nobody's."""
+        is_soon = self._uptime_s() < self.core.tuning.myagent_departed_s
+        return is_soon and not self.core.settings.open_myagent and user_id not in self._recalled
+
+    async def recall(self, user_id: str) -> dict[str, Seen]:
+        """What the user's connections were in the middle of when the server before this ended, for
+        the first that comes."""
+        if not self.may_recall(user_id):
+            return {}
+        self._recalled.add(user_id)
+        kept_ms = int(self.core.tuning.myagent_departed_s * 1000)
+        return await self.positions.unfinished(user_id, self._started_ms - kept_ms)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         # Nothing is read before the upgrade is answered: what the client sends meanwhile waits.
@@ -67,12 +85,12 @@ class MyAgentHost:
             active = await self._active_sessions(who)
             if await self._identify(head) != who:
                 raise Unauthorized("the token's rights have just changed")
+            self.core.connections.known(transport, who.user_id)
         except Exception as error:
             if isinstance(error, TrunklineError):
                 _log.warning("a client was not let in", wire="myagent", reason=error.message)
             refuse(transport, error)
             return
-        self.core.connections.known(transport)
         if transport.is_closing():
             return
         typed = head.query.get("shape") == "typed"
@@ -137,6 +155,8 @@ class MyAgentHost:
 
     def say_goodbye(self) -> None:
         for connection in list(self.connections.values()):
+            for session_id in connection.busy:
+                self.positions.touch(connection.out.track, session_id)
             connection.close(CloseCode.GOING_AWAY, "the control plane is going down")
         self.positions.save_soon()
 

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import Any
 
 import msgspec
-from sqlalchemy import and_, bindparam, delete, exists, func, insert, select
+from sqlalchemy import and_, bindparam, delete, exists, func, insert, or_, select
 
 from trunkline import limits
 from trunkline.control.clock import Clock
@@ -18,9 +18,11 @@ from trunkline.control.errors import NotFound
 from trunkline.control.store import schema
 from trunkline.control.store.engine import Store
 from trunkline.control.tasks import Tasks
+from trunkline.wire.myagent.identifiers import Seen
 
 _pages = schema.myagent_runs
 _CONNECTIONS_LOOKED_AT = 20
+_UNSAVED_MS_MAX = 1000  # by which what is written may be behind after a crash
 _KEY = ("connection_id", "session_id", "seq")
 _DELETE = delete(_pages).where(*(_pages.c[name] == bindparam(f"key_{name}") for name in _KEY))
 # Of a session that was just deleted no position is kept; it must not cost the others theirs.
@@ -71,6 +73,11 @@ class Positions:
             page = self._open(track, session_id, seq, place, begins=True)
         self._changed(page)
         await self.save()
+
+    def touch(self, track: Track, session_id: str) -> None:
+        """That connection is there still, however long ago it was sent something."""
+        if (page := track.book(session_id).page) is not None:
+            self._changed(page)
 
     async def acknowledged(self, track: Track, seq: int) -> None:
         """What is sent counts as received until the client says how far it is: its first word of
@@ -156,6 +163,36 @@ class Positions:
         if connection_id is None:
             return None
         return await self._place(connection_id, session_id, seq)
+
+    async def unfinished(self, user_id: str, since_ms: int) -> dict[str, Seen]:
+        """Sessions of which connections of that user were sent something since then, and were in
+        the middle of a turn when they ended: by session, the last such connection."""
+        newest = func.max(_pages.c.updated_at)
+        query = (
+            select(_pages.c.session_id, _pages.c.connection_id, newest)
+            .where(_pages.c.user_id == user_id, _pages.c.updated_at >= since_ms)
+            .group_by(_pages.c.session_id, _pages.c.connection_id)
+            .order_by(newest.desc())
+            .limit(limits.MYAGENT_SESSIONS_MAX)
+        )
+        found: dict[str, Seen] = {}
+        for session_id, connection_id, last_ms in await self._store.all(query):
+            if session_id not in found and await self._is_in_a_turn(
+                session_id, connection_id, last_ms + _UNSAVED_MS_MAX
+            ):
+                found[session_id] = Seen(connection_id, None)
+        return found
+
+    async def _is_in_a_turn(self, session_id: str, connection_id: str, until_ms: int) -> bool:
+        """Whether it has not seen the end of one that had begun by then."""
+        place = await self._place(connection_id, session_id, None)
+        if place is None:
+            return False
+        turns, seen_id = schema.turns.c, place.event_id + min(place.skipped, 1)
+        is_open = or_(turns.ended_id.is_(None), turns.ended_id > seen_id)
+        query = select(turns.id).where(turns.session_id == session_id, turns.steers.is_(None))
+        query = query.where(turns.created_at <= until_ms, is_open)
+        return await self._store.scalar(query.limit(1)) is not None
 
     async def _owner(self, connection_id: str) -> str | None:
         query = select(_pages.c.user_id).where(_pages.c.connection_id == connection_id).limit(1)

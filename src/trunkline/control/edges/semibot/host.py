@@ -7,7 +7,6 @@ import asyncio
 import os
 from itertools import islice
 
-import msgspec
 import structlog
 from msgspec import UNSET
 from sqlalchemy import select, update
@@ -179,7 +178,7 @@ class VmHost:
             raise CloseLine(CloseCode.OK, "")
         if line.accepted():
             data.capabilities = sorted(line.capabilities)
-            self._tell_prices(data)
+            self._tell_tables(data)
         elif line.dialect != DOCUMENTED:
             chosen = data.llm_config or {}
             model = chosen.get("default_model") or default_model(list(data.api_keys))
@@ -224,13 +223,12 @@ class VmHost:
 
     async def _tell_keys(self, line: VmLine, machine: Machine) -> None:
         data = await self._access(machine, line.token)
-        self._tell_prices(data)
+        self._tell_tables(data)
         line.tell(Init(data=data))
 
-    def _tell_prices(self, data: InitData) -> None:
-        """The operator's own, so that events say the same as the sums here."""
-        if (own := self._core.services.own_prices) is not None:
-            data.llm_config = {**(data.llm_config or {}), "prices": msgspec.to_builtins(own)}
+    def _tell_tables(self, data: InitData) -> None:
+        if own := self._core.services.own_tables:
+            data.llm_config = {**(data.llm_config or {}), **own}
 
     def _revoked(self, machine_id: str) -> None:
         """Also a line that is just being let in."""

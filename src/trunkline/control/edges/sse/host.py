@@ -98,7 +98,7 @@ class SseHost:
         await connection.admit(who, head)
         if await self.core.auth.identify(secret) != who:
             raise Unauthorized("the token's rights have just changed")
-        self.core.connections.known(connection.transport)
+        self.core.connections.known(connection.transport, who.user_id)
 
     def ended(self, connection: SseConnection) -> None:
         connection.ended()

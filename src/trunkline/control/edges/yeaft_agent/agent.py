@@ -6,12 +6,15 @@ Outlives the agent's lines. Kept by the host.
 import asyncio
 from typing import Protocol
 
+import msgspec
 import structlog
+from sqlalchemy import update
 
 from trunkline import limits
 from trunkline.control.core import Core
 from trunkline.control.edges.runner import Runner
 from trunkline.control.machines.machine import Machine
+from trunkline.control.store import schema
 from trunkline.control.tasks import Serial
 from trunkline.control.tuning import Tuning
 from trunkline.wire import actions
@@ -27,8 +30,8 @@ from trunkline.wire.yeaft.questions import Pending
 
 _log = structlog.get_logger(__name__)
 
+_machines = schema.machines
 _COMMANDS_MAX = 500  # that one agent takes behind a slash
-_LIST_WAIT_S = 30.0  # for the list of an agent that came back: without it, it may be told twice
 _RESUME_WAIT_S = 2.0  # for an answer to `resume_conversation`, which some agents do not give
 _QUIET_S = 10.0  # an agent that says no more for so long has ended its turn, if it may have
 _SILENCE_S = 120.0  # for a word of what it had begun, when its line came back
@@ -44,9 +47,16 @@ class Sender(Protocol):
 class Agent:
     """One machine of kind `yeaft`."""
 
-    def __init__(self, core: Core, machine: Machine, username: str, saving: Serial) -> None:
+    def __init__(
+        self,
+        core: Core,
+        machine: Machine,
+        username: str,
+        saving: Serial,
+        slash_commands: SlashCommands | None = None,
+    ) -> None:
         self.machine = machine
-        self.slash_commands: SlashCommands | None = None
+        self.slash_commands = slash_commands
         """What it last said that can be typed there; it may not say so again on its next line."""
         bounds = _bounds(core.tuning)
         owner = Owner(machine.user_id, username)
@@ -91,11 +101,16 @@ class Agent:
 
     def note_commands(self, text: str) -> None:
         """What can be typed there, for clients that come later."""
-        self.slash_commands = slash_commands_of(
+        said = slash_commands_of(
             codec.read(text, SlashCommandsUpdate),
             count_max=_COMMANDS_MAX,
             chars_max=limits.NAME_CHARS_MAX,
         )
+        if said != self.slash_commands:
+            self.slash_commands = said
+            told = update(_machines).where(_machines.c.id == self.machine.id)
+            work = self._core.store.run(told.values(slash_commands=msgspec.to_builtins(said)))
+            self._saving.add(work, "yeaft slash commands")
 
     def deliver(self, command: Command) -> None:
         self.talk.deliver(command, self._now())
@@ -166,7 +181,6 @@ def _bounds(tuning: Tuning) -> Bounds:
         forwards_chars_max=limits.YEAFT_FORWARDS_CHARS_MAX,
         start_timeout_s=tuning.start_timeout_s,
         resume_wait_s=_RESUME_WAIT_S,
-        list_wait_s=_LIST_WAIT_S,
         cancel_grace_s=tuning.cancel_grace_s,
         quiet_s=_QUIET_S,
         silence_s=_SILENCE_S,

@@ -25,6 +25,7 @@ from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.inward_state import READY
 from trunkline.wire.yeaft.messages import (
     AgentStatus,
+    Auth,
     ConversationList,
     Envelope,
     ErrorMessage,
@@ -54,6 +55,7 @@ _OF_CONVERSATIONS = frozenset(
     )
 )
 """Never without a conversation of ours; other messages may be of something the agent has."""
+_AUTH_FIELDS = frozenset(Auth.__struct_encode_fields__)
 _OF_NO_CONVERSATION = names.SERVERS | {"agent_sync_complete", "agent_status", "conversation_list"}
 
 
@@ -94,6 +96,7 @@ class YeaftAgentLine(Socket):
         self.count()
         if self._handshake.auth is None:
             auth = self._handshake.take(text)
+            self._core.surprises.saw_fields("yeaft", text, _AUTH_FIELDS)
             named = capabilities_of(
                 auth.capabilities,
                 count_max=_CAPABILITIES_MAX,

@@ -6,6 +6,7 @@ at, and what it has asked.
 
 from typing import Any
 
+import msgspec
 from sqlalchemy import select
 
 from trunkline.control.core import Core
@@ -14,10 +15,11 @@ from trunkline.control.edges.yeaft_agent.agent import Agent
 from trunkline.control.machines.machine import Machine
 from trunkline.control.sessions.state import Turn
 from trunkline.control.store.among import among
-from trunkline.control.store.schema import sessions, users
+from trunkline.control.store.schema import machines, sessions, users
 from trunkline.control.tasks import Serial
 from trunkline.wire import events
 from trunkline.wire.commands import Say
+from trunkline.wire.yeaft.agent import SlashCommands
 
 _SESSIONS_AT_ONCE = 500
 _RECALLED_EVENTS = 5_000  # of a turn that was at work; what it said before is in the log only
@@ -30,7 +32,8 @@ class YeaftRecords:
 
     async def load(self, machine: Machine) -> Agent:
         """An agent that nobody has asked for since the start."""
-        agent = Agent(self._core, machine, await self.username(machine), self._saving)
+        known = await self.username(machine), self._saving, await self.slash_commands(machine)
+        agent = Agent(self._core, machine, *known)
         for session_id, remote in (await self.remotes(list(machine.logs))).items():
             agent.talk.conversation(session_id).recall(remote)
         await questions.load(self._core, agent)
@@ -44,6 +47,12 @@ class YeaftRecords:
     async def username(self, machine: Machine) -> str:
         query = select(users.c.name).where(users.c.id == machine.user_id)
         return str(await self._core.store.scalar(query) or "")
+
+    async def slash_commands(self, machine: Machine) -> SlashCommands | None:
+        """As it said them last."""
+        query = select(machines.c.slash_commands).where(machines.c.id == machine.id)
+        stored = await self._core.store.scalar(query)
+        return None if stored is None else msgspec.convert(stored, SlashCommands)
 
     async def remotes(self, session_ids: list[str]) -> dict[str, Any]:
         """What is kept of each conversation."""

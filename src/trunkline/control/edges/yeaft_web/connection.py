@@ -15,13 +15,13 @@ from trunkline.control.edges.socket import Socket
 from trunkline.control.edges.yeaft_web import catalog, conversations, lists, talk
 from trunkline.control.edges.yeaft_web.reader import WebReader
 from trunkline.control.edges.yeaft_web.visit import WIRE, Visit, pass_on
-from trunkline.control.errors import Forbidden, NotFound, TrunklineError, Unauthorized
+from trunkline.control.errors import Forbidden, LimitReached, NotFound, TrunklineError, Unauthorized
 from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.outward_frames import encode, envelope
-from trunkline.wire.yeaft.web import DEPLOYED_FIRST, Request, role_of
+from trunkline.wire.yeaft.web import DEPLOYED_FIRST, KNOWN_FIELDS, Request, role_of
 
 if TYPE_CHECKING:
     from trunkline.control.edges.yeaft_web.host import YeaftWebHost
@@ -91,6 +91,9 @@ HANDLERS: Final[dict[str, Handler]] = {
 }
 """What is understood here; everything else is for an agent."""
 
+_SETTINGS = frozenset(("update_conversation_settings", "perf_trace_events"))
+"""Whose fields are an agent's, or the page's own."""
+
 
 class YeaftWeb(Socket):
     """The socket, and what waits on it."""
@@ -154,14 +157,17 @@ class YeaftWeb(Socket):
             _log.warning("a Yeaft web client was not let in", reason=error.message)
             self.send(encode({"type": "auth_result", "success": False, "error": error.message}))
             self.close(CloseCode.REFUSED, "authentication failed")
+        except LimitReached as error:
+            _log.warning("a Yeaft web client was not let in", reason=error.message)
+            self.close(CloseCode.RATE_LIMITED, error.message)
         except Exception as error:
             self.failed(error)
         else:
             self._pace()
 
     def _enter(self, who: Principal) -> Visit:
+        self.host.core.connections.known(self.transport, who.user_id)
         self.visit = visit = Visit(self, who)
-        self.host.core.connections.known(self.transport)
         self.hear(who.user_id)
         granted = {"success": True, "sessionKey": None, "acceptPlaintext": True}
         known = {"role": role_of(who.role), "userId": who.user_id}
@@ -181,9 +187,16 @@ class YeaftWeb(Socket):
             request = Request(text)
             if request.type in DEPLOYED_FIRST and not self.reader.deployed:
                 await self.reader.speak_deployed()
+            self._note_fields(request)
             await HANDLERS.get(request.type, pass_on)(visit, request)
         except Exception as error:
             self._cannot(visit, request, error)
+
+    def _note_fields(self, request: Request) -> None:
+        """What no page is known to say of what is served here."""
+        if request.type in HANDLERS and request.type not in _SETTINGS:
+            for name in request.fields.keys() - KNOWN_FIELDS:
+                self.host.core.surprises.saw("yeaft", f"field {name}")
 
     async def beside(
         self,

@@ -23,6 +23,7 @@ from trunkline.wire.yeaft.providers import Choice, choice_of
 from trunkline.wire.yeaft.web import Request
 
 _HISTORY_BYTES_MAX = 2 * limits.MIB
+_CLOCKS_DIFFER_MS_MAX = 60_000  # what a page says of its own time is believed as far as this
 _HISTORY_EVENTS = 2_000  # the newest that a web client is shown when it comes back
 
 _NO_NOTES = 2**62  # behind every note: events alone
@@ -282,6 +283,9 @@ async def sync_messages(visit: Visit, request: Request) -> None:
         after = max(after, await visit.core.log.place_before(log, _HISTORY_EVENTS, last))
     machine = await visit.machine_of(session)
     history = await _history(visit, log, machine, last, after, before or None)
+    seen_ms = request.seen_ms("afterMessageId")
+    if seen_ms is not None and seen_ms < visit.core.clock() + _CLOCKS_DIFFER_MS_MAX:
+        history.keep_since(seen_ms)
     if request.fields.get("turns") is not None:
         history.keep_turns(request.count("turns", 5, limits.PAGE_MAX))
     else:

@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from trunkline import __version__, extras, limits
 from trunkline.execution.errors import TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.acp.client import CAPABILITIES, Client
-from trunkline.execution.runtimes.acp.content import items, obj, text
+from trunkline.execution.runtimes.acp.content import items, name_of, obj, text
 from trunkline.execution.runtimes.acp.errors import AUTH_REQUIRED, AgentError, AgentGone, failed
 from trunkline.execution.runtimes.acp.launched import Launched
 from trunkline.execution.runtimes.acp.presets import Launch
@@ -26,6 +27,9 @@ _log = structlog.get_logger(__name__)
 GREETING_S = 60.0  # from its start to its answer to `initialize`; a first start unpacks itself
 OPENING_S = 60.0  # for a session to open, MCP servers included
 _RPC = "trunkline.execution.runtimes.acp.rpc"
+# They answer to `session/load` first, and say all of it again afterwards.
+_REPLAYS_LATE = frozenset({"gemini-cli"})
+_ROUNDS_MAX = 100
 # How some agents name a login by a key in the environment, where they do not say which.
 _KEY_METHODS = {"gemini-api-key": "GEMINI_API_KEY"}
 
@@ -39,7 +43,6 @@ class Agent:
         self._peer = peer
         self._client = client
         self._greeting: Json = {}
-        self.session_id = ""
 
     @classmethod
     async def start(
@@ -68,6 +71,10 @@ class Agent:
             agent.kill()
             raise
         return agent
+
+    @property
+    def session_id(self) -> str:
+        return self._client.session_id
 
     @property
     def pid(self) -> int:
@@ -103,7 +110,7 @@ class Agent:
             if error.code != AUTH_REQUIRED:
                 raise failed(self.name, error.message) from error
             opened = await self._log_in_and("session/new", params, error)
-        self.session_id = text(opened.get("sessionId"), limits.URL_CHARS_MAX)
+        self._client.session_id = name_of(opened.get("sessionId"), limits.URL_CHARS_MAX)
         if not self.session_id:
             raise TurnError("RUNTIME_FAILED", f"{self.name} opened no session")
         return opened
@@ -130,8 +137,21 @@ class Agent:
         except AgentError as error:
             _log.warning("an agent does not know its session", problem=error.message)
             return None
-        self.session_id = session_id
+        self._client.session_id = session_id
+        if method == "session/load" and self.name in _REPLAYS_LATE:
+            await self._replayed(text(obj(opened.get("modes")).get("currentModeId"), 100))
         return opened
+
+    async def _replayed(self, mode: str) -> None:
+        """Until it has said again what was said before: nothing comes between a question that
+        changes nothing and its answer."""
+        for _ in range(_ROUNDS_MAX):
+            before = self._client.updates
+            params = {"sessionId": self.session_id, "modeId": mode}
+            with suppress(AgentError):
+                await self.request("session/set_mode", params, OPENING_S)
+            if self._client.updates == before:
+                return
 
     async def request(self, method: str, params: Json, within_s: float) -> Json:
         """Raises AgentError; TurnError when it ends or is silent."""

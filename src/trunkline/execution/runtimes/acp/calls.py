@@ -60,7 +60,7 @@ class Call(msgspec.Struct, kw_only=True):
 
     def learn(self, fields: Json) -> None:
         """Takes what a message says of the call; what it does not say stays."""
-        self.name = content.title_of(fields.get("name")) or self.name
+        self.name = content.title_of(fields.get("name")) or _named_aside(fields) or self.name
         self.kind = content.text(fields.get("kind"), limits.NAME_CHARS_MAX) or self.kind
         self.title = content.title_of(fields.get("title")) or self.title
         self.whole_title = content.text(fields.get("title"), _TITLE_CHARS_MAX) or self.whole_title
@@ -148,3 +148,12 @@ class Call(msgspec.Struct, kw_only=True):
         if self.title and self.title != self.tool_name:
             head["title"] = self.title
         return {**head, **fields}
+
+
+def _named_aside(fields: Json) -> str:
+    """ACP has no place for a tool's name; some agents say it beside (`_meta`), under their own."""
+    for theirs in map(content.obj, content.obj(fields.get("_meta")).values()):
+        for place in (theirs, content.obj(theirs.get("toolCall"))):
+            if name := content.title_of(place.get("toolName")):
+                return name
+    return ""

@@ -4,19 +4,25 @@ Files and terminals of the workspace, questions to a person, updates for the rea
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from trunkline.execution.json_object import Json
-from trunkline.execution.runtimes.acp import permissions
+from trunkline.execution.runtimes.acp import elicitation, permissions
+from trunkline.execution.runtimes.acp.content import obj
 from trunkline.execution.runtimes.acp.files import Files
 from trunkline.execution.runtimes.acp.terminals import Terminals
 from trunkline.execution.runtimes.acp.translator import Events, Translator
 from trunkline.execution.runtimes.hosted.turn import Permission, Turn
 
+T = TypeVar("T")
 QUESTIONS_MAX = 64  # of one agent, at once
-CAPABILITIES: Json = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
+CAPABILITIES: Json = {
+    "fs": {"readTextFile": True, "writeTextFile": True},
+    "terminal": True,
+    "elicitation": {"form": {}},
+}
 
 
 class Client:
@@ -26,8 +32,12 @@ class Client:
         self._translator = translator
         self._files = Files(workspace)
         self._terminals = Terminals(self._files, env, self._printed)
+        self.session_id = ""
+        """The agent's name of its session with us, once it is open."""
+        self.updates = 0
+        """How many there were so far."""
         self._turn: Turn | None = None
-        self._questions: set[asyncio.Task[Permission]] = set()
+        self._questions: set[asyncio.Task[Any]] = set()
         self._is_withdrawn = False
         self.stopped = asyncio.Event()
         """The agent said that the turn is over, as agents of the older generation do."""
@@ -65,7 +75,12 @@ class Client:
         await self._terminals.close()
 
     def take(self, method: str, params: Any) -> None:
-        """A notification."""
+        """A notification. What it tells of another session (a helper that it has made for itself)
+        is not said by this one."""
+        named = obj(params).get("sessionId")
+        if named is not None and self.session_id and named != self.session_id:
+            return
+        self.updates += 1
         told = self._translator.take(method, params)
         if self._turn is not None:
             self._tell(told)
@@ -77,6 +92,8 @@ class Client:
         match method:
             case "session/request_permission":
                 return await self._permit(params)
+            case "elicitation/create":
+                return await self._elicit(params)
             case "fs/read_text_file":
                 return await asyncio.to_thread(self._files.read, params)
             case "fs/write_text_file":
@@ -103,7 +120,7 @@ class Client:
         options = permissions.read_options(params.get("options"))
         if call.shows.is_cut and turn.asks != "never":
             return permissions.chosen(options, Permission(allowed=False))
-        question = asyncio.create_task(
+        permission = await self._answered(
             turn.permit(
                 tool_name=call.tool_name,
                 tool_input=permissions.shown_input(call),
@@ -112,15 +129,28 @@ class Client:
                 options=[one.name for one in options],
             )
         )
-        self._questions.add(question)
+        return (
+            permissions.CANCELLED if permission is None else permissions.chosen(options, permission)
+        )
+
+    async def _elicit(self, params: Json) -> Json:
+        """A question in words: what a form asks for, one after the other."""
+        turn = self._turn
+        if turn is None or self._is_withdrawn or len(self._questions) >= QUESTIONS_MAX:
+            return elicitation.CANCELLED
+        answer = await self._answered(elicitation.ask(params, turn.ask))
+        return elicitation.CANCELLED if answer is None else answer
+
+    async def _answered(self, question: Coroutine[Any, Any, T]) -> T | None:
+        """None when it was withdrawn."""
+        asking = asyncio.create_task(question)
+        self._questions.add(asking)
         try:
-            await asyncio.wait({question})
+            await asyncio.wait({asking})
         finally:
-            question.cancel()
-            self._questions.discard(question)
-        if question.cancelled():
-            return permissions.CANCELLED
-        return permissions.chosen(options, question.result())
+            asking.cancel()
+            self._questions.discard(asking)
+        return None if asking.cancelled() else asking.result()
 
     def _printed(self, terminal_id: str, piece: str) -> None:
         self._tell(self._translator.printed(terminal_id, piece))

@@ -40,6 +40,11 @@ def text(value: Any, chars_max: int = limits.MESSAGE_CHARS_MAX) -> str:
     return readable(value[:chars_max]) if isinstance(value, str) else ""
 
 
+def name_of(value: Any, chars_max: int) -> str:
+    """What something is called by, which is said again to the agent: whole, or nothing."""
+    return value if isinstance(value, str) and len(value) <= chars_max else ""
+
+
 def count(value: Any) -> int:
     """A number of something; what is none, is negative or beyond all bounds is 0."""
     is_number = isinstance(value, int) and not isinstance(value, bool)

@@ -10,7 +10,7 @@ import msgspec
 
 from trunkline import limits
 from trunkline.execution.json_object import Json
-from trunkline.execution.runtimes.acp.content import items, obj, text
+from trunkline.execution.runtimes.acp.content import items, name_of, obj, text
 
 CHOICES_MAX = 500
 _LISTED_MAX = 100  # that readers are told of
@@ -55,7 +55,7 @@ class Options:
         self._learn_lists(told)
         for one in items(told.get("configOptions")):
             self._learn_option(obj(one))
-        if current := text(told.get("currentModeId"), limits.URL_CHARS_MAX):
+        if current := name_of(told.get("currentModeId"), limits.URL_CHARS_MAX):
             self._settings.setdefault(MODE, Setting()).current = current
         now = self.status()
         return now if now != before else {}
@@ -106,18 +106,18 @@ class Options:
             known = self._settings.get(kind)
             if state and not (known and known.option):
                 choices = list(_choices(state.get(listed), named))
-                current = text(state.get(f"current{kind.title()}Id"), limits.URL_CHARS_MAX)
+                current = name_of(state.get(f"current{kind.title()}Id"), limits.URL_CHARS_MAX)
                 self._settings[kind] = Setting(choices=choices, current=current)
 
     def _learn_option(self, option: Json) -> None:
-        option_id = text(option.get("id"), limits.NAME_CHARS_MAX)
+        option_id = name_of(option.get("id"), limits.NAME_CHARS_MAX)
         category = option.get("category")
         kind = category if category in KINDS else option_id
         if kind in KINDS and option_id:
             self._settings[kind] = Setting(
                 option=option_id,
                 choices=list(_choices(option.get("options"), "value"))[:CHOICES_MAX],
-                current=text(option.get("currentValue"), limits.URL_CHARS_MAX),
+                current=name_of(option.get("currentValue"), limits.URL_CHARS_MAX),
             )
 
     @staticmethod
@@ -129,7 +129,7 @@ def _choices(given: Any, named: str) -> Iterator[Choice]:
     """Those of groups too."""
     for one in items(given)[:CHOICES_MAX]:
         fields = obj(one)
-        if choice_id := text(fields.get(named), limits.URL_CHARS_MAX):
+        if choice_id := name_of(fields.get(named), limits.URL_CHARS_MAX):
             yield Choice(choice_id, text(fields.get("name"), limits.NAME_CHARS_MAX) or choice_id)
         else:
             yield from _leaves(fields, named)
@@ -138,7 +138,7 @@ def _choices(given: Any, named: str) -> Iterator[Choice]:
 def _leaves(group: Json, named: str) -> Iterator[Choice]:
     for one in items(group.get("options"))[:CHOICES_MAX]:
         fields = obj(one)
-        if choice_id := text(fields.get(named), limits.URL_CHARS_MAX):
+        if choice_id := name_of(fields.get(named), limits.URL_CHARS_MAX):
             yield Choice(choice_id, text(fields.get("name"), limits.NAME_CHARS_MAX) or choice_id)
 
 

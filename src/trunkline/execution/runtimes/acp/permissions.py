@@ -10,7 +10,7 @@ import msgspec
 from trunkline import limits
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.acp.calls import Call
-from trunkline.execution.runtimes.acp.content import items, obj, text
+from trunkline.execution.runtimes.acp.content import items, name_of, obj, text
 from trunkline.execution.runtimes.hosted.turn import Permission
 
 OPTIONS_MAX = 20
@@ -38,16 +38,21 @@ _UNNAMED = (
 
 
 def read_options(given: Any) -> list[Option]:
-    """What the agent offers, in its order; each name once, so that a person's word is clear."""
+    """What the agent offers, in its order; each name once, so that a person's word is clear. One
+    whose id is beyond all bounds cannot be chosen: its half would be another."""
     found: dict[str, Option] = {}
+    is_left_out = False
     for one in items(given)[:OPTIONS_MAX]:
         fields = obj(one)
-        option_id = text(fields.get("optionId", fields.get("id")), limits.ID_CHARS_MAX)
+        named = fields.get("optionId", fields.get("id"))
+        option_id = name_of(named, limits.ID_CHARS_MAX)
+        is_left_out = is_left_out or (isinstance(named, str) and named != option_id)
         kind = text(fields.get("kind"), 40)
-        name = text(fields.get("name", fields.get("label")), limits.NAME_CHARS_MAX) or option_id
+        name = text(fields.get("name", fields.get("label")), limits.NAME_CHARS_MAX)
+        name = name or text(option_id)
         if option_id and name not in found:
             found[name] = Option(option_id, kind, name)
-    return list(found.values()) or list(_UNNAMED)
+    return list(found.values()) if found or is_left_out else list(_UNNAMED)
 
 
 def chosen(options: list[Option], permission: Permission) -> Json:

@@ -4,6 +4,7 @@ Keys and addresses travel in the program's environment, under the names that it 
 else; without a key it runs as it is, with its user's own login and configuration.
 """
 
+import os
 import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -110,10 +111,14 @@ def launch(config: AcpConfig, wanted: Wanted, home: Home, env: Mapping[str, str]
         command = install_command(config.preset, home.root)
         raise _unusable(f"{config.preset} is not installed on this machine; install it: {command}")
     added = preset.adds(wanted)
+    path: dict[str, str] = {}
+    if helpers := programs.helpers(config.preset, home):
+        # What the machine has itself comes first.
+        path["PATH"] = os.pathsep.join(filter(None, (given.get("PATH"), helpers)))
     return Launch(
         name=config.preset,
         argv=(*found, *preset.args, *added.args),
-        env={**env, **added.env, **config.env},
+        env={**env, **added.env, **config.env, **path},
         model=added.model,
     )
 

@@ -30,8 +30,11 @@ STOP_S = 3.0  # for an agent to end its turn after a cancel; below limits.CANCEL
 _SETTING_S = 10.0
 # Agents that tell of their own errors as the last thing they say, and end the turn as if all was
 # well.
-_HAS_ASIDES = frozenset({"Copilot"})
-_ERROR = "Error: "
+_ASIDES = {
+    "Copilot": ("Info: ", "Error: ", "Warning: "),
+    "goose": ("Ran into this error: ",),
+}
+_ERRORS = ("Error: ", "Ran into this error: ")
 
 
 class AcpProgram(Program):
@@ -143,7 +146,7 @@ class AcpProgram(Program):
             agent.kill()
             raise
         self._agent, self._client = agent, client
-        translator.has_asides = agent.name in _HAS_ASIDES
+        translator.asides = _ASIDES.get(agent.name, ())
         translator.options.learn(opened)
         ready = {
             "again": True,
@@ -238,8 +241,9 @@ class AcpProgram(Program):
     def _answer(self, agent: Agent, turn: Turn, result: Json) -> str:
         """The end of a turn, by its reason. Raises TurnError."""
         translator = self._translator
-        if translator.lone_text.startswith(_ERROR):
-            raise failed(agent.name, translator.lone_text.removeprefix(_ERROR))
+        for begins in _ERRORS:
+            if translator.lone_text.startswith(begins):
+                raise failed(agent.name, translator.lone_text.removeprefix(begins))
         match result.get("stopReason"):
             case "refusal":
                 raise TurnError("MODEL_REFUSED", f"{agent.name} refused to answer.")
@@ -252,7 +256,7 @@ class AcpProgram(Program):
         return translator.answer
 
     def _count(self, agent: Agent, turn: Turn, result: Json) -> None:
-        share = self._usage.share(agent.name, result.get("usage"))
+        share = self._usage.share(agent.name, result)
         cost = self._usage.cost_share(self._translator.cost_usd)
         if share.tokens_in or share.tokens_out or cost:
             model = self._translator.options.current(MODEL) or turn.settings.model or agent.name

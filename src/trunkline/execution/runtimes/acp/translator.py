@@ -16,13 +16,14 @@ from trunkline.execution.runtimes.acp import content
 from trunkline.execution.runtimes.acp.calls import Call
 from trunkline.execution.runtimes.acp.content import items, obj, text
 from trunkline.execution.runtimes.acp.options import Options
+from trunkline.execution.texts import Excerpt
 
 CALLS_MAX = 1_000  # of one turn
 PLAN_ENTRIES_MAX = 200
 COMMANDS_MAX = 500
+TERMINALS_MAX = 20  # whose output waits for its call
 _COMMAND_CHARS_MAX = 1_000
 _TEXT = "agent_message_chunk"
-_ASIDES = ("Info: ", "Error: ", "Warning: ")
 _MARKS = {"completed": "x", "in_progress": "~"}
 
 Events = list[Json]
@@ -34,6 +35,8 @@ class Translator:
     def __init__(self) -> None:
         self._calls: dict[str, Call] = {}
         self._announced: Call | None = None
+        self._unclaimed: dict[str, Excerpt] = {}
+        """By terminal, what it printed before a call was said to run in it."""
         self._blocks: list[str] = []
         self._chars = 0
         self._message_id = ""
@@ -43,9 +46,9 @@ class Translator:
         self.options = Options()
         self.lone_text = ""
         """The last thing said, if it was an aside and nothing followed."""
-        self.has_asides = False
-        """Whether the agent puts words of its own, of errors too, between those of the model:
-        each in one piece."""
+        self.asides: tuple[str, ...] = ()
+        """How words of the agent's own begin, of errors too, that it puts between those of the
+        model: each in one piece."""
         self.cost_usd: float | None = None
         """Of the whole session so far, where the agent says so."""
         self.stopped: Json | None = None
@@ -58,6 +61,7 @@ class Translator:
 
     def begin(self) -> None:
         self._calls.clear()
+        self._unclaimed.clear()
         self._announced = None
         self._blocks = []
         self._chars = 0
@@ -104,6 +108,9 @@ class Translator:
         for call in reversed(self._calls.values()):
             if terminal_id in call.shows.terminals:
                 return call.printed(piece)
+        if len(self._unclaimed) < TERMINALS_MAX or terminal_id in self._unclaimed:
+            kept = self._unclaimed.setdefault(terminal_id, Excerpt(limits.TOOL_RESULT_CHARS_MAX))
+            kept.add(piece)
         return []
 
     def end(self, why: str) -> Events:
@@ -117,7 +124,7 @@ class Translator:
         piece = content.block_text(update.get("content"))
         if not piece:
             return []
-        if self.has_asides and self._before != _TEXT and piece.startswith(_ASIDES):
+        if self._before != _TEXT and piece.startswith(self.asides):
             self.lone_text, self._before = piece, "aside"
             return [*self._flush(), {"type": "thinking", "stage": "model", "content": piece}]
         message_id = text(update.get("messageId"), limits.ID_CHARS_MAX)
@@ -146,7 +153,11 @@ class Translator:
         call = self._call(update)
         before = self._flush(but=call)
         call.learn(update)
-        told = call.events()
+        told: Events = []
+        for terminal_id in call.shows.terminals:
+            if (kept := self._unclaimed.pop(terminal_id, None)) is not None:
+                told += call.printed(str(kept))
+        told += call.events()
         self._announced = None if call.is_started else call
         return [*before, *told]
 

@@ -10,7 +10,7 @@ import msgspec
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.acp.content import count, obj
 
-_BY_TURN = frozenset({"OpenCode"})
+_BY_TURN = frozenset({"OpenCode", "gemini-cli"})
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,10 +39,11 @@ class Usage(msgspec.Struct, kw_only=True):
         except msgspec.ValidationError:
             return cls()
 
-    def share(self, agent: str, told: Any) -> Counts:
-        """The turn's, of what the agent says at its end. A total that is less than the last one
-        began anew."""
-        fields = obj(told)
+    def share(self, agent: str, result: Json) -> Counts:
+        """The turn's, of what the agent says at its end: in `usage`, or where Gemini has it. A
+        total that is less than the last one began anew."""
+        aside = obj(obj(result.get("_meta")).get("quota"))
+        fields = obj(result.get("usage")) or obj(aside.get("token_count"))
         now = Counts(
             tokens_in=count(fields.get("inputTokens", fields.get("input_tokens"))),
             tokens_out=count(fields.get("outputTokens", fields.get("output_tokens"))),

@@ -15,6 +15,7 @@ import structlog
 
 from trunkline import limits
 from trunkline.execution import logs
+from trunkline.execution.fence import words
 from trunkline.execution.home import Home
 from trunkline.execution.orchestrator.settings import read_settings
 from trunkline.execution.permits import Permits
@@ -59,7 +60,8 @@ class HostedSession:
         folder = Home(Path(start.home)).session(start.session_id)
         folder.mkdir(parents=True, exist_ok=True)
         settings, problems = read_settings(start.agent_config, start.session_config)
-        permits = Permits(start.rules, problems, fenced=start.fenced)
+        told = start.fence.told if start.fence is not None else words.NO_FENCE
+        permits = Permits(start.rules, problems, fenced=start.fenced, fence=told)
 
         def emit(kind: str, /, **fields: Any) -> None:
             link.event(event_of(kind, fields, clock()))

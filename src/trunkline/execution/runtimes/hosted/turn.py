@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from trunkline import limits
 from trunkline.execution.approvals import Answer, Approvals, Scope, can_be_shown
 from trunkline.execution.attachments import Attachment, read_attachments
 from trunkline.execution.json_object import Json
@@ -15,6 +16,7 @@ from trunkline.execution.line import ControlPlane
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.permits import Permits, call_of
 from trunkline.execution.session import ipc
+from trunkline.execution.texts import clipped
 from trunkline.permissions.decision import Decided, decide
 from trunkline.permissions.judging import Danger, Judgement, judge
 from trunkline.permissions.modes import Confirm, care_of
@@ -71,7 +73,7 @@ class Turn:
         self.clock = clock
         self._send = send
         self._monotonic = monotonic
-        self._approvals = Approvals(self, sleep)
+        self._approvals = Approvals(self, sleep, fence=permits.fence)
         self._usage: dict[str, Json] = {}
         self._costs_usd: dict[str, float] = {}
         self._open_questions = 0
@@ -103,6 +105,7 @@ class Turn:
         if judged.outcome == "run":
             return Permission(allowed=True)
         if judged.outcome == "refuse":
+            self._audit_refusal(tool_name, tool_input, tool_call_id, judged.why)
             return Permission(allowed=False, reason=judged.why)
         if not can_be_shown(tool_input):
             return Permission(allowed=False, reason=_TOO_LONG)
@@ -125,6 +128,45 @@ class Turn:
             reason="" if answer["confirmed"] else _why_not(answer),
             option=said if said in options else "",
         )
+
+    async def use(
+        self,
+        tool_name: str,
+        tool_input: Json,
+        work: Callable[..., Awaitable[str]],
+        tool_call_id: str = "",
+    ) -> str:
+        """A tool of a program that has no questions of its own: a person is asked where that is
+        due, and once for the same call where they said so; then it is shown, and `work` does it,
+        with the input as its arguments. What came of it, or why not, in words for the model."""
+        granted = msgspec.json.encode([tool_name, tool_input], order="deterministic")
+        call: Json = {"tool_name": tool_name, "tool_input": tool_input}
+        call["tool_call_id"] = tool_call_id or uuid.uuid4().hex
+        if granted not in self._permits.granted:
+            answer = await self.permit(**call)
+            if not answer.allowed:
+                return answer.reason
+            if answer.scope != "once":
+                self._permits.granted.add(granted)
+        self.emit("tool_call_start", **call)
+        result, is_error = "cancelled", True
+        try:
+            result, is_error = await work(**tool_input), False
+        except Exception as error:
+            result = str(error) or type(error).__name__
+        finally:
+            self.emit("tool_call_complete", **call, result=result, is_error=is_error)
+        return result
+
+    def _audit_refusal(self, name: str, given: Json, call_id: str, why: str) -> None:
+        details = {
+            "tool_name": name,
+            "tool_call_id": call_id,
+            "turn_id": self.turn_id,
+            "tool_input": clipped(given, limits.AUDIT_VALUE_CHARS_MAX),
+            "result": why,
+        }
+        self.control.fire_and_forget("audit_log", event="tool_refused", details=details)
 
     def ruled(self, tool_name: str, tool_input: Json) -> Decided | None:
         """What the session's rules alone say of it."""

@@ -5,30 +5,58 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import structlog
 
 from trunkline import extras
 from trunkline.execution.errors import StartFailed
+from trunkline.execution.json_object import Json
 from trunkline.execution.process.child import Exit
 from trunkline.execution.process.family import kill_group
+from trunkline.private_files import write_private
 
 _log = structlog.get_logger(__name__)
 
 _HERE = Path(__file__).parent
 # In a wheel it lies beside us; in a checkout it is where `make bridge` puts it.
-_PLACES = (_HERE / "bridge" / "main.js", _HERE.parents[4] / "bridge/openclaw/dist/main.js")
+_PLACES = (_HERE / "bridge", _HERE.parents[4] / "bridge/openclaw/dist")
 _LINE_CHARS_MAX = 500
+GUARD = "trunkline-guard"
+"""The name of a plugin of ours in the gateway, which asks before tools run."""
 
 
 def command(node: str | None) -> tuple[str, ...]:
     """How a bridge is started. Raises StartFailed where a part of it is missing."""
-    main = next((place for place in _PLACES if place.is_file()), None)
+    main = _built("main.js")
     if node is None or main is None:
         why = "OpenClaw's bridge is not built on this machine: make bridge"
         if node is None:
             why = f"Node.js is not installed on this machine: {extras.fix('runtimes')}"
         raise StartFailed(why, code="RUNTIME_UNAVAILABLE")
     return (node, str(main))
+
+
+def write_guard(folder: Path) -> None:
+    """The plugin that the gateway is to load, as a package that names our file: without a manifest
+    it would not be loaded at the gateway's start. Without the bridge there is none."""
+    manifest: Json = {
+        "id": GUARD,
+        "name": "Trunkline",
+        "description": "Asks the session before a tool runs.",
+        "activation": {"onStartup": True},
+        "configSchema": {"type": "object", "additionalProperties": False},
+    }
+    entry: Json = {"extensions": ["./index.js"]}
+    package: Json = {"name": GUARD, "version": "1.0.0", "type": "module", "openclaw": entry}
+    write_private(folder / "openclaw.plugin.json", msgspec.json.encode(manifest))
+    write_private(folder / "package.json", msgspec.json.encode(package))
+    if (built := _built(f"{GUARD}.js")) is not None:
+        named = msgspec.json.encode(built.as_uri()).decode()
+        write_private(folder / "index.js", f"export {{ default }} from {named};\n".encode())
+
+
+def _built(name: str) -> Path | None:
+    return next((place / name for place in _PLACES if (place / name).is_file()), None)
 
 
 class BridgeProcess:

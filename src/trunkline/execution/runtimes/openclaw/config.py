@@ -16,6 +16,7 @@ from trunkline import limits
 from trunkline.execution.errors import ModelError, RequestFailed
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.routes import Route, Routes
+from trunkline.execution.runtimes.openclaw.bridge import GUARD
 
 KEYS = "keys"
 """The name of the place where the gateway finds its keys."""
@@ -49,7 +50,6 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=limits.MODEL_TOKENS_MAX)] | None = None
     tool_profile: Literal["minimal", "coding", "messaging", "full"] = "coding"
-    confirm: Literal["never", "dangerous", "always"] = "never"
     skills: Annotated[list[_Name], Meta(max_length=limits.NAMES_MAX)] = []
     tools_url: Annotated[str, Meta(max_length=200, pattern=r"\A(http://127\.0\.0\.1:\d+/mcp)?\Z")]
     tools_token: Annotated[str, Meta(max_length=200)] = ""
@@ -89,9 +89,16 @@ def agent_of(wanted: Wanted, routes: Routes, keys: Mapping[str, str]) -> Agent:
 
 
 def build(
-    agents: Iterable[Agent], *, port: int, token: str, keys_file: str, skills: str, log_file: str
+    agents: Iterable[Agent],
+    *,
+    port: int,
+    token: str,
+    keys_file: str,
+    skills: str,
+    log_file: str,
+    guard: str,
 ) -> Json:
-    """All of it, for these agents."""
+    """All of it, for these agents. `guard`: our plugin, which asks before tools run."""
     known = sorted(agents, key=lambda one: one.id)
     return {
         "gateway": {
@@ -113,8 +120,9 @@ def build(
         "cron": {"enabled": False},
         "browser": {"enabled": False},
         "plugins": {
-            "allow": ["memory-core", "openai", "anthropic"],
-            "entries": {"memory-core": {"enabled": True}},
+            "allow": ["memory-core", "openai", "anthropic", GUARD],
+            "entries": {"memory-core": {"enabled": True}, GUARD: {"enabled": True}},
+            "load": {"paths": [guard]},
         },
         "secrets": {"providers": {KEYS: {"source": "file", "path": keys_file, "mode": "json"}}},
         "models": {"mode": "replace", "providers": _providers(known)},
@@ -143,7 +151,6 @@ def provider_name(provider: str) -> str:
 def _entry(agent: Agent) -> Json:
     wanted = agent.wanted
     params: Json = {"temperature": wanted.temperature, "maxTokens": wanted.max_tokens}
-    asks = wanted.confirm != "never"
     # Anthropic's models think for money, and only when they are asked to.
     quiet: Json = {"thinkingDefault": "off"} if agent.route.api == "anthropic" else {}
     return {
@@ -155,7 +162,8 @@ def _entry(agent: Agent) -> Json:
         "skills": sorted(wanted.skills),
         "tools": {
             "profile": wanted.tool_profile,
-            "exec": {"host": "gateway", "security": "full", "ask": "always" if asks else "off"},
+            # Our plugin asks, before this and before every other tool.
+            "exec": {"host": "gateway", "security": "full", "ask": "off"},
         },
     }
 

@@ -24,6 +24,7 @@ from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.routes import Routes
 from trunkline.execution.runtimes.openclaw import config
+from trunkline.execution.runtimes.openclaw.bridge import GUARD, write_guard
 from trunkline.execution.runtimes.openclaw.gateway_process import (
     GatewayProcess,
     environment,
@@ -252,6 +253,7 @@ class Gateway:
         wanted = self._config(port, roster)
         file = self._folder / f"config-{secrets.token_hex(4)}" / "openclaw.json"
         write_private(file, msgspec.json.encode(wanted))
+        write_guard(self._folder / GUARD)
         env = environment(self._env, file, state, self._node)
         with self._keys_file.shown(self._keys, _providers(roster)):
             process = await GatewayProcess.start(
@@ -353,6 +355,7 @@ class Gateway:
             keys_file=str(self._keys_file.path),
             skills=str(self._home.skills),
             log_file=str(self._folder / "gateway.log"),
+            guard=str(self._folder / GUARD),
         )
 
     def _sweep(self) -> None:

@@ -15,8 +15,15 @@ import sys
 from contextlib import suppress
 from functools import partial
 
+import msgspec
+
+from trunkline.execution.errors import StartFailed
+from trunkline.execution.fence import inside
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.process import family
 
+FENCE = "TRUNKLINE_GATEWAY_FENCE"
+"""The variable with what the gateway may do, for this process alone."""
 STOP_S = 3.0  # from SIGTERM to SIGKILL; what it waits for by itself takes minutes
 _ROUNDS_MAX = 500
 _ROUND_S = 0.01
@@ -25,6 +32,12 @@ _ROUND_S = 0.01
 def main(argv: list[str]) -> int:
     """Its exit code is the gateway's, or 128 and the number of the signal that ended it."""
     family.adopt_orphans()
+    if profile := os.environ.pop(FENCE, ""):
+        try:
+            inside.enter(msgspec.json.decode(profile, type=Profile))
+        except StartFailed as error:
+            print(error, file=sys.stderr)
+            return 126
     waker, woken = socket.socketpair()
     waker.setblocking(False)
     signal.set_wakeup_fd(waker.fileno())

@@ -6,15 +6,20 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import msgspec
+
+from trunkline.execution.fence.profile import Profile
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.process import family
 from trunkline.execution.process.child import Child, Failure
 from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.runtimes import programs
+from trunkline.execution.runtimes.openclaw import guard
 from trunkline.execution.runtimes.openclaw.adapter import OpenClawAdapter
 from trunkline.execution.runtimes.openclaw.bridge import BridgeProcess
 from trunkline.execution.runtimes.openclaw.gateway import Gateway
+from trunkline.execution.runtimes.openclaw.judging import judged
 from trunkline.execution.session import ipc
 from trunkline.execution.session.process import Patience
 from trunkline.execution.session.process_requests import Local
@@ -29,11 +34,12 @@ class OpenClaw:
         *,
         env: Mapping[str, str],
         routes_env: Mapping[str, str],
+        fence: Profile | None = None,
         gateway: Gateway | None = None,
         node: str | None = None,
     ) -> None:
         """`env`: what its programs get, without anybody's secrets. `routes_env`: may name base
-        URLs of models."""
+        URLs of models. `fence`: what the gateway may do, for all sessions."""
         self._home = home
         self._sockets = sockets
         self._patience = patience
@@ -45,7 +51,7 @@ class OpenClaw:
             home,
             program=lambda: programs.locate("openclaw", home, env),
             node=self._node or "",
-            env=env,
+            env=env if fence is None else {**env, guard.FENCE: msgspec.json.encode(fence).decode()},
             routes_env=routes_env,
         )
 
@@ -55,6 +61,7 @@ class OpenClaw:
         return {
             "local.openclaw_gateway": self.gateway.ensure,
             "local.openclaw_end": self.gateway.ended,
+            "local.openclaw_judge": judged,
         }
 
     def adapter(

@@ -185,3 +185,16 @@ def test_how_to_go_on_in_a_terminal_is_told_safely(tmp_path: Path) -> None:
     told = resume(made, "s; rm -r x", tmp_path)
     assert told["command"] == "opencode --session 's; rm -r x'"
     assert told["folder"] == str(tmp_path)
+
+
+def test_what_codex_needs_beside_itself_is_found_behind_what_the_machine_has(
+    tmp_path: Path,
+) -> None:
+    home = installed(tmp_path)
+    place = home.programs / "codex" / "node_modules/@openai/codex-linux-x64/vendor/musl"
+    (place / "codex-resources").mkdir(parents=True)
+    wanted = wanted_of("gpt-x", "never", KEYS, OPENAI_AT, {})
+    made = launch(AcpConfig(preset="codex"), wanted, home, {"PATH": "/usr/bin"})
+    assert made.env["PATH"] == f"/usr/bin:{place / 'codex-resources'}"
+    made = launch(AcpConfig(preset="goose"), wanted, home, {"PATH": "/usr/bin"})
+    assert made.env["PATH"] == "/usr/bin"

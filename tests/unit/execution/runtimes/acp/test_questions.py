@@ -9,7 +9,7 @@ from tests.unit.execution.runtimes.acp.conftest import Acp
 from trunkline.execution.approvals import SHOWN_BYTES_MAX
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.acp.content import DIFF_CHARS_MAX, DIFFS_MAX
-from trunkline.execution.runtimes.acp.permissions import chosen, read_options
+from trunkline.execution.runtimes.acp.permissions import CANCELLED, chosen, read_options
 from trunkline.execution.runtimes.hosted.turn import Permission
 from trunkline.execution.session import ipc
 
@@ -186,3 +186,63 @@ def test_of_two_options_with_one_name_the_first_is_meant() -> None:
     options = read_options(given)
     picked = chosen(options, Permission(allowed=True, option="OK"))
     assert picked["outcome"]["optionId"] == "n"
+
+
+def test_an_option_whose_id_is_beyond_all_bounds_is_not_offered_and_not_made_up() -> None:
+    long = {"optionId": "y" * 10_000, "kind": "allow_once", "name": "Yes"}
+    no = {"optionId": "n", "kind": "reject_once", "name": "No"}
+    assert [one.name for one in read_options([long, no])] == ["No"]
+    assert read_options([long]) == []
+    assert chosen(read_options([long]), Permission(allowed=True)) == CANCELLED
+
+
+FORM = "elicitation/create"
+
+
+def form(**properties: Json) -> Json:
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return {
+        "ask": [FORM, {"mode": "form", "message": "For the release:", "requestedSchema": schema}]
+    }
+
+
+async def test_a_form_is_asked_in_words_field_by_field(acp: Acp) -> None:
+    await acp.host()
+    turn = acp.begin(
+        form(
+            name={"type": "string", "title": "Its name"},
+            colour={"type": "string", "oneOf": [{"const": "r", "title": "Red"}]},
+            count={"type": "integer"},
+            sure={"type": "boolean"},
+        )
+    )
+    for number, answer in enumerate(("Zorro", "Red", "many", "3", "Yes")):
+        asked = await acp.event("approval_request", number)
+        assert asked["message"].startswith("For the release:\n")
+        acp.answer(asked["request_id"], True, answer)
+    content = {"name": "Zorro", "colour": "r", "count": 3, "sure": True}
+    assert json.loads((await acp.end(turn))["content"]) == {"action": "accept", "content": content}
+    kinds = [one["kind"] for one in acp.of("approval_request")]
+    assert kinds == ["input", "select", "input", "input", "select"]
+
+
+async def test_who_declines_a_form_declines_all_of_it(acp: Acp) -> None:
+    await acp.host()
+    turn = acp.begin(form(name={"type": "string"}, more={"type": "string"}))
+    asked = await acp.event("approval_request")
+    acp.answer(asked["request_id"], False)
+    assert json.loads((await acp.end(turn))["content"]) == {"action": "decline"}
+
+
+async def test_an_address_to_go_to_is_no_question_in_words(acp: Acp) -> None:
+    await acp.host()
+    url = {"mode": "url", "url": "https://example.org", "message": "Go there"}
+    end = await acp.end(acp.begin({"ask": [FORM, url]}))
+    assert "only questions in words" in end["content"]
+
+
+async def test_what_is_told_of_another_session_is_not_said_by_this_one(acp: Acp) -> None:
+    await acp.host()
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "No. "}}
+    foreign = {"notify": ["session/update", {"sessionId": "other", "update": update}]}
+    assert (await acp.end(acp.begin(foreign, {"say": "Yes."})))["content"] == "Yes."

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from trunkline import limits
 from trunkline.execution.runtimes.acp.calls import PROGRESS_CHARS_MAX
 from trunkline.execution.runtimes.acp.translator import CALLS_MAX, Translator
+from trunkline.execution.runtimes.acp.usage import Usage
 
 Json = dict[str, Any]
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.json"))
@@ -27,7 +28,7 @@ def said(text: str) -> Json:
 
 def play(golden: Json) -> tuple[list[Json], str]:
     translator = Translator()
-    translator.has_asides = golden["has_asides"]
+    translator.asides = tuple(golden["asides"])
     translator.begin()
     events: list[Json] = []
     for method, params in golden["messages"]:
@@ -169,3 +170,47 @@ def test_nothing_that_an_agent_sends_breaks_the_translation(
     events += translator.end("over")
     assert all(isinstance(one["type"], str) for one in events)
     json.dumps(events).encode()
+
+
+@pytest.mark.parametrize(
+    "aside",
+    [{"goose": {"toolCall": {"toolName": "shell"}}}, {"claudeCode": {"toolName": "shell"}}],
+    ids=["goose", "claude"],
+)
+def test_a_tools_name_that_is_told_aside_is_its_name(aside: Json) -> None:
+    translator = Translator()
+    call: Json = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "shell · ls"}
+    call |= {"rawInput": {"command": "ls"}, "_meta": aside}
+    [told] = translator.take("session/update", {"update": call})
+    assert (told["tool_name"], told["title"]) == ("shell", "shell · ls")
+
+
+def test_what_an_agent_says_of_its_own_errors_is_no_answer() -> None:
+    translator = Translator()
+    translator.asides = ("Ran into this error: ",)
+    translator.begin()
+    words = "Ran into this error: no room."
+    [told] = translator.take("session/update", said(words))
+    assert told["type"] == "thinking"
+    assert (translator.answer, translator.lone_text) == ("", words)
+
+
+def test_usage_is_found_where_gemini_has_it_and_is_the_turns() -> None:
+    usage = Usage()
+    told = {"_meta": {"quota": {"token_count": {"input_tokens": 22, "output_tokens": 14}}}}
+    for _ in range(2):
+        share = usage.share("gemini-cli", told)
+        assert (share.tokens_in, share.tokens_out) == (22, 14)
+
+
+def test_what_a_terminal_printed_before_its_call_was_known_is_the_calls() -> None:
+    """Goose says which terminal a command runs in when it has ended."""
+    translator = Translator()
+    assert translator.printed("t", "forty-") == []
+    assert translator.printed("t", "two\n") == []
+    shown = [{"type": "terminal", "terminalId": "t"}]
+    done = update("tool_call_update", toolCallId="c", status="completed", content=shown)
+    told = translator.take("session/update", done)
+    kinds = [one["type"] for one in told]
+    assert kinds == ["tool_call_start", "tool_call_progress", "tool_call_complete"]
+    assert told[-1]["result"] == "forty-two\n"

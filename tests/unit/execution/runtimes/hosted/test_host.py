@@ -194,3 +194,40 @@ async def test_what_a_program_says_after_the_end_goes_nowhere(hosted: Hosted) ->
     kept[0].emit("text_chunk", content="late")
     await hosted.settled()
     assert _kinds(hosted) == ["usage", "execution_complete"]
+
+
+async def test_a_tool_is_asked_about_shown_and_done_in_one(hosted: Hosted) -> None:
+    async def shout(text: str) -> str:
+        if not text:
+            raise ValueError("there is nothing to shout")
+        return text.upper()
+
+    async def play(turn: Turn) -> str:
+        return await turn.use("shout", {"text": turn.message}, shout)
+
+    await hosted.host(Scripted(play), agent_config={"confirm": "dangerous"})
+    for number, (confirmed, scope, said) in enumerate(
+        [(False, "once", "the person said no"), (True, "once", "HI"), (True, "session", "HI")]
+    ):
+        turn = hosted.say("Hi")
+        asked = await hosted.event("approval_request", number)
+        assert asked["tool_input"] == {"text": "Hi"}
+        hosted.answer(asked["request_id"], confirmed, scope=scope)
+        assert (await hosted.end(turn))["content"] == said
+    assert (await hosted.ask("Hi"))["content"] == "HI"  # for the session
+    results = [one["result"] for one in hosted.of_type("tool_call_complete")]
+    assert results == ["HI", "HI", "HI"]
+    assert len(hosted.of_type("approval_request")) == 3
+
+
+async def test_a_tool_that_fails_is_told_with_the_reason(hosted: Hosted) -> None:
+    async def fail() -> str:
+        raise OSError("no room")
+
+    async def play(turn: Turn) -> str:
+        return await turn.use("write", {}, fail)
+
+    await hosted.host(Scripted(play))
+    assert (await hosted.ask("Write"))["content"] == "no room"
+    [done] = hosted.of_type("tool_call_complete")
+    assert (done["result"], done["is_error"]) == ("no room", True)

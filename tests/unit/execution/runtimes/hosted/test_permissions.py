@@ -68,6 +68,18 @@ async def test_a_yes_says_for_how_long_it_is_meant(hosted: Hosted, scope: Scope)
     assert (asking.said[0].scope, asking.said[0].option) == (scope, "Allow")
 
 
+async def test_what_a_rule_denies_is_refused_without_a_question_and_audited(hosted: Hosted) -> None:
+    asking = Asking("rm -r .")
+    rules = [{"effect": "deny", "rule": "bash(rm *)", "level": "user"}]
+    await hosted.host(Scripted(asking), rules=rules)
+    await hosted.ask("hi")
+    assert asking.said[0].allowed is False
+    [entry] = hosted.reported("audit_log")
+    assert entry["event"] == "tool_refused"
+    assert entry["details"]["tool_input"] == {"command": "rm -r ."}
+    assert "a rule of the user denies it: bash(rm *)" in entry["details"]["result"]
+
+
 async def test_a_session_that_confirms_nothing_asks_nobody(hosted: Hosted) -> None:
     asking = Asking()
     await hosted.host(Scripted(asking), **_careful("never"))

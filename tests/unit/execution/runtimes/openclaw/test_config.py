@@ -31,19 +31,24 @@ def agent(keys: dict[str, str] = KEYS, llm: Json | None = None, **fields: Any) -
 
 def built(*agents: config.Agent) -> Json:
     return config.build(
-        agents, port=1, token="secret", keys_file="/k", skills="/skills", log_file="/log"
+        agents,
+        port=1,
+        token="secret",
+        keys_file="/k",
+        skills="/skills",
+        log_file="/log",
+        guard="/guard.js",
     )
 
 
 def test_each_session_is_an_agent_with_its_own_settings() -> None:
     made = built(
-        agent(temperature=0.5, max_tokens=9_000, confirm="always", skills=["b", "a"]),
+        agent(temperature=0.5, max_tokens=9_000, skills=["b", "a"]),
         agent(session_id="s-2", model="claude-x", tool_profile="full"),
     )
     one = made["agents"]["entries"][config.agent_id("s-1")]
     two = made["agents"]["entries"][config.agent_id("s-2")]
     assert one["params"] == {"temperature": 0.5, "maxTokens": 9_000}
-    assert one["tools"]["exec"]["ask"] == "always"
     assert one["skills"] == ["a", "b"]
     assert (one["cwd"], one["workspace"]) == ("/work", "/memory")
     assert two["model"] == "anthropic/claude-x"
@@ -108,7 +113,6 @@ def test_a_model_that_nobody_serves_is_refused() -> None:
     [
         {"session_id": ""},
         {"tool_profile": "wild"},
-        {"confirm": "maybe"},
         {"temperature": 9},
         {"max_tokens": 0},
         {"skills": [""]},

@@ -1,17 +1,24 @@
 """The process between daemon and gateway: nothing that the gateway started outlives it."""
 
 import asyncio
+import os
 import signal
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.support import pids
+from trunkline.execution.fence import probe
+from trunkline.execution.fence.machine import Fence
+from trunkline.execution.home import Home
 from trunkline.execution.runtimes.openclaw.gateway_process import GUARD
+from trunkline.execution.runtimes.openclaw.guard import FENCE
 
 pytestmark = pytest.mark.slow
 
+FOUND = probe.look()
 LEAVES_ONE = """
 import subprocess, sys, time
 left = subprocess.Popen(["sleep", "987"], start_new_session=True)
@@ -70,3 +77,34 @@ async def test_a_program_that_is_not_there_is_said() -> None:
     _, said = await guard.communicate()
     assert guard.returncode == 127
     assert b"cannot be started" in said
+
+
+@pytest.mark.skipif(not FOUND.masks or not FOUND.signals, reason="an old kernel, or a container")
+async def test_the_gateway_signals_nobody_else_and_does_not_see_the_control_planes_data(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path / "home")
+    home.make()
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "admin-token").write_text("admin")
+    profile = Fence(home, "require", FOUND, hidden=[data], env={}).of_gateway()
+    assert profile is not None
+    text = f"""
+import os, signal
+assert {FENCE!r} not in os.environ
+assert os.listdir({str(data)!r}) == []
+open({str(home.internal / "state")!r}, "w").write("kept")
+try:
+    os.kill({os.getpid()}, signal.SIGURG)
+except PermissionError:
+    raise SystemExit(7)
+"""
+    guard = await asyncio.create_subprocess_exec(
+        *GUARD,
+        *(sys.executable, "-c", text),
+        stdin=asyncio.subprocess.PIPE,
+        env={**os.environ, FENCE: msgspec.json.encode(profile).decode()},
+    )
+    assert await guard.wait() == 7
+    assert (home.internal / "state").read_text() == "kept"

@@ -86,7 +86,7 @@ async def test_a_tool_is_shown_when_it_starts_and_when_it_is_done(
     await machine.say("run ls")
     [started], [done] = (line.events("s-1", f"tool_call_{one}") for one in ("start", "complete"))
     assert (started["tool_name"], started["tool_input"]) == ("exec", {"command": "ls"})
-    assert done["result"] == "allow-once: ls"
+    assert done["result"] == "ls"
     assert line.events("s-1", "approval_request") == []
 
 
@@ -97,9 +97,25 @@ async def test_openclaws_approvals_are_ours(machine: Machine, line: RecordingLin
     assert asked["tool_input"]["command"] == "rm -rf build"
     line.tell("s-1", "approval_response", request_id=asked["request_id"], confirmed=False)
     await line.end_of("s-1")
-    assert line.events("s-1", "tool_call_complete")[0]["result"] == "deny: rm -rf build"
+    assert line.events("s-1", "tool_call_complete")[0]["result"] == "A person did not allow this."
     audits = [one for one in line.reports if one[1] == "audit_log"]
     assert audits[0][2]["details"]["confirmed"] is False
+
+
+async def test_rules_and_modes_hold_for_openclaws_own_tools(
+    machine: Machine, line: RecordingLine
+) -> None:
+    """Its bridge knew neither: a session that only plans could change everything."""
+    await machine.start(agent_config={"permission_mode": "plan"})
+    await machine.say("run rm -rf build")
+    [refused] = line.events("s-1", "tool_call_complete")
+    assert "this session only plans" in refused["result"]
+    rules = [{"effect": "deny", "rule": "bash(rm *)", "level": "user"}]
+    line.tell("s-1", "config_update", permission_mode=None, rules=rules)
+    await machine.say("run rm -rf build", "t-2")
+    assert "a rule of the user denies it" in line.events("s-1", "tool_call_complete")[1]["result"]
+    await machine.say("run ls", "t-3")
+    assert line.events("s-1", "tool_call_complete")[2]["result"] == "ls"
 
 
 @pytest.mark.proves("000-5.6-bridge-reports-the-end")

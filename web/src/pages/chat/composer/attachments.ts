@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api, unwrap } from "../../../api/client";
 import { wordsNow } from "../../../i18n";
+import type { SentPicture } from "../transcript/sentPictures.ts";
 import { freshId } from "./ids";
 import { words } from "./words";
 
@@ -49,12 +50,17 @@ export function useAttachments() {
       return before.filter((one) => one.key !== key);
     });
   }, []);
-  const clear = useCallback(() => {
-    shown.current.forEach(release);
+  /** They were sent: their pictures are shown with the message, and released by who shows them. */
+  const handOver = useCallback(() => {
+    shown.current = [];
     setProblem(null);
     setFiles([]);
   }, []);
-  return { files, problem, add, remove, clear };
+  return { files, problem, add, remove, handOver };
+}
+
+export function picturesIn(files: readonly Attached[]): SentPicture[] {
+  return files.flatMap(({ name, preview }) => (preview === null ? [] : [{ name, address: preview }]));
 }
 
 function problemWith(files: readonly { size: number }[]): string | null {

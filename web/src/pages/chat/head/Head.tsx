@@ -57,7 +57,7 @@ function FactLine({ session, status }: { session: Session; status: Status }) {
           {machine.name}
         </Link>
       )}
-      <span title={t.runtime}>{session.runtime_type}</span>
+      <span className={css.runtime} title={t.runtime}>{session.runtime_type}</span>
       {model && <span className={css.long} title={t.model}>{model}</span>}
       {mode && <span title={t.mode}>{t.modes(mode)}</span>}
       {folder && <span className={css.long} title={`${t.folder}: ${folder}`}>{folder}</span>}

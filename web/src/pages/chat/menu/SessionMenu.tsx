@@ -7,6 +7,7 @@ import {
   FileDown,
   FoldVertical,
   GitFork,
+  History,
   MonitorUp,
   Pencil,
   Pin,
@@ -18,6 +19,7 @@ import { useState } from "react";
 import { api, unwrap } from "../../../api/client";
 import { useWords } from "../../../i18n";
 import { ConfirmDialog, Menu, toast, type MenuItem } from "../../../ui";
+import { KeepDialog } from "../../retention/KeepDialog";
 import type { Session } from "../list/sessions";
 import { freshId } from "../composer/ids";
 import { words } from "../words";
@@ -26,7 +28,7 @@ import { MoveDialog } from "./MoveDialog";
 import { RenameDialog } from "./RenameDialog";
 
 const ICON = 15;
-type Asked = "rename" | "remove" | "close" | "move" | null;
+type Asked = "rename" | "keep" | "remove" | "close" | "move" | null;
 
 export function SessionMenu(props: { session: Session; label: string; isHead?: boolean }) {
   const { session, isHead } = props;
@@ -88,6 +90,7 @@ export function SessionMenu(props: { session: Session; label: string; isHead?: b
       icon: <FileDown size={ICON} />,
       onSelect: () => download(exportAddress(session.id, "jsonl")),
     },
+    { label: t.keep, icon: <History size={ICON} />, onSelect: () => ask("keep") },
     "line",
     isOpen ? { label: t.close, icon: <Power size={ICON} />, onSelect: () => ask("close") } : null,
     { label: t.remove, icon: <Trash2 size={ICON} />, danger: true, onSelect: () => ask("remove") },
@@ -106,6 +109,7 @@ export function SessionMenu(props: { session: Session; label: string; isHead?: b
     <>
       <Menu label={props.label} items={items} />
       {asked === "rename" && <RenameDialog session={session} onClose={quiet} />}
+      {asked === "keep" && <KeepDialog sessionId={session.id} onClose={quiet} />}
       {asked === "move" && <MoveDialog session={session} onClose={quiet} />}
       {asked === "close" && (
         <ConfirmDialog title={t.closeTitle} confirm={t.closeYes} onConfirm={() => remove(false)} onClose={quiet}>

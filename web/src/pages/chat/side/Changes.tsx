@@ -1,10 +1,12 @@
-// What a chat has done in its worktree: to be looked through, applied or thrown away.
+// What a chat has changed: in a worktree, to be looked through, applied or thrown away; without one,
+// turn by turn.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, unwrap, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useWords } from "../../../i18n";
-import { Button, ConfirmDialog, Diff, Empty, Facts, toast, Unread } from "../../../ui";
+import { useSession } from "../../../session/useSession.ts";
+import { Button, ConfirmDialog, Diff, Empty, Facts, Time, toast, Unread } from "../../../ui";
 import type { Session } from "../list/sessions";
 import css from "./side.module.css";
 import { words } from "./words";
@@ -17,9 +19,28 @@ export function hasWorktree(session: Session): boolean {
 
 export function Changes({ session }: { session: Session }) {
   const t = useWords(words);
-  if (!hasWorktree(session)) return <Empty title={t.noWorktree}>{t.noWorktreeHelp}</Empty>;
+  if (!hasWorktree(session)) return <Turns sessionId={session.id} />;
   if (session.state === "offline") return <p className={css.part}>{t.offline}</p>;
   return <Worktree session={session} />;
+}
+
+/** As its events told, of the turns that were read; the newest first. */
+function Turns({ sessionId }: { sessionId: string }) {
+  const t = useWords(words);
+  const { view } = useSession(sessionId);
+  const ends = view.rows.filter((row) => row.kind === "end" && row.files.some((file) => file.diff !== ""));
+  if (ends.length === 0) return <Empty title={t.noChanges}>{t.noWorktreeHelp}</Empty>;
+  return (
+    <div className={css.part}>
+      <p className={css.soft}>{t.byTurn}</p>
+      {ends.toReversed().map((end) => (
+        <section key={end.key} className={css.turn}>
+          {end.ts !== null && <Time at={end.ts} />}
+          {end.kind === "end" && end.files.map((file) => <Diff key={file.path} path={file.path} text={file.diff} />)}
+        </section>
+      ))}
+    </div>
+  );
 }
 
 function Worktree({ session }: { session: Session }) {

@@ -33,9 +33,10 @@ export function Files({ session }: { session: Session }) {
       {data.files.toReversed().map((file) => (
         <li key={file.path} className={css.file}>
           <span className={css.path}>{file.path}</span>
-          <Badge tone={file.change === "deleted" ? "warn" : "neutral"}>{t[file.change]}</Badge>
-          <span className={css.soft}>
-            {file.size !== null && bytes(file.size, language)} {file.modified_at !== null && <Time at={file.modified_at} />}
+          <span className={css.fileFacts}>
+            <Badge tone={file.change === "deleted" ? "warn" : "neutral"}>{t[file.change]}</Badge>
+            {file.size !== null && <span>{bytes(file.size, language)}</span>}
+            {file.modified_at !== null && <Time at={file.modified_at} />}
           </span>
           {file.size !== null && !file.path.startsWith("/") && (
             <a

@@ -26,7 +26,7 @@ export function Usage({ session }: { session: Session }) {
         rows={rows}
         rowKey={(row) => row.name}
         columns={[
-          { head: t.model, cell: (row) => row.name },
+          { head: t.model, cell: (row) => <span className={css.model}>{row.name}</span> },
           { head: t.calls, cell: (row) => number(row.calls), end: true },
           { head: t.tokensIn, cell: (row) => number(row.tokens_in), end: true },
           { head: t.tokensOut, cell: (row) => number(row.tokens_out), end: true },

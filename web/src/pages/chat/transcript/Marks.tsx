@@ -5,6 +5,7 @@ import { memo, use } from "react";
 
 import { QuestionCard } from "../../../approvals";
 import { allowed, endOf } from "../../../approvals/Outcome";
+import { translated } from "../../../approvals/question";
 import { words as asking } from "../../../approvals/words";
 import { useWords } from "../../../i18n";
 import { useLanguage } from "../../../i18n/language";
@@ -56,7 +57,7 @@ export const Question = memo(function Question({ row }: { row: QuestionRow }) {
     const { requestId, event, ts, resolution } = row;
     return <QuestionCard asked={{ sessionId, requestId, event, askedAt: ts, resolution }} />;
   }
-  const said = text(row.event["message"]) || text(row.event["tool_name"]);
+  const said = translated(text(row.event["message"]), answers.mayUse) || text(row.event["tool_name"]);
   const answer = row.resolution && asText(row.resolution.answer);
   const reason = row.resolution?.reason ?? "";
   const isPlain = row.event["kind"] === "input" || row.event["kind"] === "select";
@@ -136,7 +137,7 @@ export const TurnEnd = memo(function TurnEnd({ row }: { row: EndRow }) {
   const { usage } = row;
   const advice = row.code === null ? null : adviceOn(row.code);
   const facts = [
-    row.durationMs === null ? "" : duration(row.durationMs, language),
+    row.durationMs ? duration(row.durationMs, language) : "",
     usage && usage.tokensIn + usage.tokensOut > 0 ? t.tokens(usage.tokensIn, usage.tokensOut) : "",
     usage && usage.calls > 1 ? t.calls(usage.calls) : "",
     usage?.cost ? money(usage.cost.amount, usage.cost.currency, language) : "",
@@ -153,10 +154,19 @@ export const TurnEnd = memo(function TurnEnd({ row }: { row: EndRow }) {
         </div>
       )}
       <FileChanges files={row.files} foldKey={`${row.key}:files`} />
-      <p className={css.facts}>
-        {row.state === "cancelled" && <Badge tone="warn">{t.cancelled}</Badge>}
-        {facts.join(" · ")}
-      </p>
+      {(row.state === "cancelled" || facts.length > 0) && (
+        <p className={css.facts}>
+          {row.state === "cancelled" && <Badge tone="warn">{t.cancelled}</Badge>}
+          <span>
+            {facts.map((fact, index) => (
+              <span key={index}>
+                {index > 0 && " · "}
+                <span className={css.fact}>{fact}</span>
+              </span>
+            ))}
+          </span>
+        </p>
+      )}
     </div>
   );
 });

@@ -9,6 +9,7 @@ import type { BlockRow, ThinkingRow, UserRow } from "../../../session/model.ts";
 import { Badge, Copy, cx, IconButton, Time } from "../../../ui";
 import { ActionsOf } from "./actions.ts";
 import { Fold } from "./Fold.tsx";
+import { picturesOf } from "./sentPictures.ts";
 import css from "./transcript.module.css";
 import { words } from "./words.ts";
 
@@ -23,15 +24,7 @@ export const UserMessage = memo(function UserMessage({ row }: { row: UserRow }) 
   return (
     <article className={css.user} aria-label={t.you}>
       <div className={css.bubble}>{row.content}</div>
-      {row.attachments.length > 0 && (
-        <ul className={css.attachments}>
-          {row.attachments.map((one, index) => (
-            <li key={index}>
-              <Badge>{one.name || one.mime}</Badge>
-            </li>
-          ))}
-        </ul>
-      )}
+      <Attachments row={row} />
       <div className={css.under}>
         <Actions>
           <Copy text={row.content} what={t.copyMessage} />
@@ -53,6 +46,23 @@ export const UserMessage = memo(function UserMessage({ row }: { row: UserRow }) 
     </article>
   );
 });
+
+function Attachments({ row }: { row: UserRow }) {
+  if (row.attachments.length === 0) return null;
+  const pictures = picturesOf(row.clientId);
+  return (
+    <ul className={css.attachments}>
+      {row.attachments.map((one, index) => {
+        const picture = pictures.find(({ name }) => name === one.name);
+        return (
+          <li key={index}>
+            {picture ? <img className={css.sent} src={picture.address} alt={one.name} title={one.name} /> : <Badge>{one.name || one.mime}</Badge>}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
 
 function Actions({ children }: { children: ReactNode }) {
   const t = useWords(words);
@@ -105,7 +115,7 @@ export const Thinking = memo(function Thinking({ row }: { row: ThinkingRow }) {
       summary={
         <>
           <Brain size={14} aria-hidden />
-          <span>{name}</span>
+          <span className={css.stage}>{name}</span>
           <span className={css.glimpse}>{last.slice(-200)}</span>
         </>
       }

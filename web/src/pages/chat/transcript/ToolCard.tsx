@@ -8,7 +8,7 @@ import { useLanguage } from "../../../i18n/language";
 import type { ToolRow } from "../../../session/model.ts";
 import { Badge, Diff, DiffStat, Spinner } from "../../../ui";
 import { count, duration } from "../../../ui/numbers.ts";
-import { asText, commandOf, editsOf, summaryOf } from "./calls.ts";
+import { asText, commandOf, editsOf, outputBefore, summaryOf } from "./calls.ts";
 import css from "./cards.module.css";
 import { FileLine } from "./Files.tsx";
 import { Fold } from "./Fold.tsx";
@@ -94,10 +94,11 @@ function Body({ row }: { row: ToolRow }) {
   const edits = editsOf(row);
   const result = asText(row.result);
   const isRunning = row.state === "running";
+  const before = outputBefore(row);
   if (command !== null) {
     return (
       <>
-        <Terminal command={command} output={isRunning || result === "" ? row.output : result} isLive={isRunning} />
+        <Terminal command={command} output={joined(before, result)} isLive={isRunning} />
         <Exit row={row} />
         <FilesAndRows row={row} />
       </>
@@ -112,18 +113,22 @@ function Body({ row }: { row: ToolRow }) {
               <LongText text={asText(row.input)} label={t.input} {...(typeof row.input === "object" && { language: "json" })} />
             </Part>
           )}
-      {isRunning && row.output !== "" && <LongText text={row.output} label={t.result} isLive />}
+      {before !== "" && <LongText text={before} label={t.liveOutput} isLive={isRunning} />}
       {result !== "" && (edits.length === 0 || row.state !== "done") && (
         <Part label={t.result}>
           <LongText text={result} label={t.result} />
         </Part>
       )}
-      {!isRunning && result === "" && row.rows.length === 0 && edits.length === 0 && (
+      {!isRunning && before === "" && result === "" && row.rows.length === 0 && edits.length === 0 && (
         <p className={css.faint}>{t.noResult}</p>
       )}
       <FilesAndRows row={row} />
     </>
   );
+}
+
+function joined(before: string, result: string): string {
+  return before === "" || result === "" ? before + result : `${before.trimEnd()}\n${result}`;
 }
 
 function Part({ label, children }: { label: string; children: ReactNode }) {
@@ -140,13 +145,12 @@ function Exit({ row }: { row: ToolRow }) {
   const language = useLanguage();
   const code = row.details["exit_code"];
   const cut = row.details["output_cut_chars"];
-  const isWorth = (typeof code === "number" && code !== 0) || (typeof cut === "number" && cut > 0);
-  if (!isWorth) return null;
-  return (
-    <p className={css.faint}>
-      {typeof code === "number" && code !== 0 && t.exit(code)} {typeof cut === "number" && cut > 0 && t.cut(count(cut, language))}
-    </p>
-  );
+  const isTold = asText(row.result).endsWith(`[exit code ${code}]`);
+  const said = [
+    typeof code === "number" && code !== 0 && !isTold && t.exit(code),
+    typeof cut === "number" && cut > 0 && t.cut(count(cut, language)),
+  ].filter(Boolean);
+  return said.length === 0 ? null : <p className={css.faint}>{said.join(" · ")}</p>;
 }
 
 function FilesAndRows({ row }: { row: ToolRow }) {

@@ -78,6 +78,15 @@ export function terminalText(output: string): string {
     .join("\n");
 }
 
+/** What a call has put out and its result does not repeat: one that broke off only says that it did. */
+export function outputBefore(row: Pick<ToolRow, "state" | "output" | "result">): string {
+  const result = terminalText(asText(row.result));
+  if (row.state === "running" || result === "") return row.output;
+  if (row.state === "done") return "";
+  const last = terminalText(row.output).trimEnd().split("\n").at(-1)?.trim() ?? "";
+  return result.includes(last) ? "" : row.output;
+}
+
 /** Anything as text: of the parts of a message, those that are text. */
 export function asText(value: unknown): string {
   if (value === null || value === undefined) return "";

@@ -16,6 +16,7 @@ import { words } from "./words";
 type Agent = Schemas["Agent"];
 
 export default function AgentPage() {
+  const t = useWords(words);
   const { agentId = "new" } = useParams({ strict: false });
   const isNew = agentId === "new";
   const agent = useQuery({
@@ -27,7 +28,7 @@ export default function AgentPage() {
   if (isNew) return <Form key="new" agent={null} />;
   if (agent.data === undefined && agent.error) {
     return (
-      <Page title={agentId}>
+      <Page title={t.title}>
         <ErrorNote error={agent.error} retry={() => void agent.refetch()} />
       </Page>
     );

@@ -70,7 +70,17 @@ export function VerifyDialog({ onClose }: { onClose: () => void }) {
 function Answer({ of }: { of: Schemas["Verification"] }) {
   const t = useWords(words);
   const language = useLanguage();
-  if (of.ok) return <p className={css.well}>{of.entries === 0 ? t.wholeEmpty : t.whole(count(of.entries, language))}</p>;
+  if (of.ok)
+    return (
+      <>
+        <p className={css.well}>{of.entries === 0 ? t.wholeEmpty : t.whole(count(of.entries, language))}</p>
+        {of.earlier.map((chain) => (
+          <p key={chain.first}>
+            {t.earlier(count(chain.first, language), count(chain.last, language))} {chain.broken?.reason ?? chain.reason}
+          </p>
+        ))}
+      </>
+    );
   return (
     <div className={css.broken}>
       <p>{t.broken(count(of.first_broken?.seq ?? 0, language))}</p>

@@ -1,17 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
-import { api, unwrap, type Schemas } from "../../../api/client";
+import { api, unwrap } from "../../../api/client";
 import { keys } from "../../../api/keys";
 import { useMe } from "../../../api/me";
 import { useWords } from "../../../i18n";
-import { Button, ErrorNote, Field, Input, Section, toast, Unread } from "../../../ui";
+import { Button, ErrorNote, Section, toast, Unread } from "../../../ui";
+import { BoundFields, useBounds, type Bounds } from "../../retention/bounds";
 import own from "./org.module.css";
 import css from "../shared/shared.module.css";
 import { words } from "./words";
-
-type Bounds = Schemas["Retention"];
-
-const MB = 1_000_000;
 
 /** How long and how much of its sessions an organisation keeps. */
 export function Retention({ orgId }: { orgId: string }) {
@@ -32,13 +28,9 @@ function Form({ orgId, kept }: { orgId: string; kept: Bounds }) {
   const t = useWords(words);
   const client = useQueryClient();
   const isMember = useMe().user.role === "member";
-  const [days, setDays] = useState(`${kept.days ?? ""}`);
-  const [size, setSize] = useState(kept.size_bytes == null ? "" : `${kept.size_bytes / MB}`);
+  const bounds = useBounds(kept);
   const save = useMutation({
-    mutationFn: () => {
-      const body = { days: days === "" ? null : Number(days), size_bytes: size === "" ? null : Math.round(Number(size) * MB) };
-      return unwrap(api.PUT("/api/v1/orgs/{org_id}/retention", { ...at(orgId), body }));
-    },
+    mutationFn: () => unwrap(api.PUT("/api/v1/orgs/{org_id}/retention", { ...at(orgId), body: bounds.wanted })),
     onSuccess: (saved) => {
       client.setQueryData(keys.retention(orgId), saved);
       toast(t.saved);
@@ -52,12 +44,7 @@ function Form({ orgId, kept }: { orgId: string; kept: Bounds }) {
         save.mutate();
       }}
     >
-      <Field label={t.keepDays} hint={t.keepHint}>
-        <Input type="number" min={1} max={36500} disabled={isMember} value={days} onChange={(event) => setDays(event.target.value)} />
-      </Field>
-      <Field label={t.keepSize} hint={t.keepHint}>
-        <Input type="number" min={0.1} step="any" disabled={isMember} value={size} onChange={(event) => setSize(event.target.value)} />
-      </Field>
+      <BoundFields of={bounds} disabled={isMember} />
       {save.error !== null && <ErrorNote error={save.error} />}
       {!isMember && (
         <div>

@@ -27,6 +27,7 @@ import { Files } from "./Files";
 import { words } from "./words";
 
 export default function SkillPage() {
+  const t = useWords(words);
   const { skillId = "" } = useParams({ strict: false });
   const [version, setVersion] = useState<string>();
   const skill = useQuery({
@@ -40,7 +41,7 @@ export default function SkillPage() {
   });
   if (skill.data === undefined && skill.error) {
     return (
-      <Page title={skillId}>
+      <Page title={t.title}>
         <ErrorNote error={skill.error} retry={() => void skill.refetch()} />
       </Page>
     );

@@ -1,6 +1,7 @@
 // Tokens and browser logins of a user: issued, shown once, revoked.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useLocation, useNavigate } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
 import { useState } from "react";
 import { api, unwrap, type Schemas } from "../../../api/client";
 import { everything } from "../../../api/pages";
@@ -54,7 +55,7 @@ export default function TokensPage() {
       intro={t.intro}
       actions={
         <Button look="primary" onClick={() => setIssuing(true)}>
-          {t.issue}
+          <Plus size={16} aria-hidden /> {t.issue}
         </Button>
       }
     >

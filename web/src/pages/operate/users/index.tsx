@@ -1,6 +1,7 @@
 // The people: added, changed, let in, removed.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
 import { useState } from "react";
 import { api, unwrap, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
@@ -42,7 +43,7 @@ export default function UsersPage() {
       actions={
         isAdmin && (
           <Button look="primary" onClick={() => setDoing({ what: "add" })}>
-            {t.add}
+            <Plus size={16} aria-hidden /> {t.add}
           </Button>
         )
       }

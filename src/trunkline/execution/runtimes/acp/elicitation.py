@@ -1,0 +1,126 @@
+"""An ACP agent's questions in words (`elicitation/create`): a form, asked field by field.
+
+No I/O: whom to ask comes in.
+"""
+
+from collections.abc import Awaitable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from trunkline import limits
+from trunkline.execution.approvals import Answer
+from trunkline.execution.errors import ToolError
+from trunkline.execution.json_object import Json
+from trunkline.execution.runtimes.acp.content import items, name_of, obj, text
+
+FIELDS_MAX = 20
+OPTIONS_MAX = 100
+TRIES_MAX = 3  # for a number that is none
+CANCELLED: Json = {"action": "cancel"}
+DECLINED: Json = {"action": "decline"}
+_YES, _NO, _NOTHING = "Yes", "No", "(leave it out)"
+
+
+class Ask(Protocol):
+    def __call__(self, message: str, *, options: Sequence[str] = ...) -> Awaitable[Answer]: ...
+
+
+class Field(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is asked for. `choices`: what a person sees, and the value that it means."""
+
+    name: str
+    asked: str
+    kind: str
+    choices: dict[str, Any]
+    is_needed: bool
+
+
+async def ask(params: Json, person: Ask) -> Json:
+    """What the person answers. Raises ToolError for a form that cannot be asked."""
+    if params.get("mode", "form") != "form":
+        raise ToolError("only questions in words can be asked here")
+    message = text(params.get("message"), limits.TEXT_CHARS_MAX)
+    found = fields(params.get("requestedSchema"))
+    content: Json = {}
+    for field in found or [Field(name="", asked="", kind="", choices={}, is_needed=True)]:
+        said = "\n".join(filter(None, (message, field.asked)))
+        value = await _value(field, said, person)
+        if value is _DECLINED:
+            return DECLINED
+        if value is not None and field.name:
+            content[field.name] = value
+    return {"action": "accept", "content": content}
+
+
+def fields(schema: Any) -> list[Field]:
+    """Raises ToolError."""
+    properties = obj(obj(schema).get("properties"))
+    if len(properties) > FIELDS_MAX:
+        raise ToolError(f"a form has {FIELDS_MAX} fields at most")
+    needed = items(obj(schema).get("required"))
+    return [_field(name, obj(about), name in needed) for name, about in properties.items()]
+
+
+def _field(name: str, about: Json, is_needed: bool) -> Field:
+    words = (text(about.get(one), limits.TEXT_CHARS_MAX) for one in ("title", "description"))
+    asked = ": ".join(filter(None, words)) or text(name, limits.NAME_CHARS_MAX)
+    kind = str(about.get("type"))
+    values = obj(about.get("items")) if kind == "array" else about
+    choices = _choices(values)
+    if kind == "boolean":
+        choices = {_YES: True, _NO: False}
+    if choices and not is_needed:
+        choices[_NOTHING] = None
+    return Field(name=name, asked=asked, kind=kind, choices=choices, is_needed=is_needed)
+
+
+def _choices(about: Json) -> dict[str, Any]:
+    """Of the three ways to say them."""
+    named = [
+        (text(obj(one).get("title"), limits.NAME_CHARS_MAX), obj(one).get("const"))
+        for one in (*items(about.get("oneOf")), *items(about.get("anyOf")))
+    ]
+    plain = [(text(one, limits.NAME_CHARS_MAX), one) for one in items(about.get("enum"))]
+    return {
+        shown or str(value): value
+        for shown, value in (named or plain)[:OPTIONS_MAX]
+        if name_of(value, limits.NAME_CHARS_MAX)
+    }
+
+
+_DECLINED = object()
+
+
+async def _value(field: Field, said: str, person: Ask) -> Any:
+    """None: nothing was given, and nothing has to be."""
+    for _ in range(TRIES_MAX):
+        answer = await person(said, options=tuple(field.choices))
+        if not answer["confirmed"]:
+            return _DECLINED
+        given = answer["answer"]
+        if field.choices:
+            if given in field.choices:
+                chosen = field.choices[given]
+                return [chosen] if field.kind == "array" and chosen is not None else chosen
+        elif not given and not field.is_needed:
+            return None
+        elif (value := _plain(field.kind, given)) is not None:
+            return value
+        said = f"{said}\n({given[:100]!r} does not fit)"
+    return _DECLINED
+
+
+def _plain(kind: str, given: str) -> Any:
+    try:
+        match kind:
+            case "integer":
+                return int(given)
+            case "number":
+                return float(given)
+            case "array":
+                return [one.strip() for one in given.split(",") if one.strip()]
+            case _:
+                return given
+    except ValueError:
+        return None

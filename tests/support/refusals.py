@@ -1,0 +1,75 @@
+"""Which of the attempts in `escapes.py` a system can refuse, by what was found to work there."""
+
+from trunkline.execution.fence.probe import Found
+
+
+def refused_where(found: Found) -> dict[str, bool]:
+    """By name, whether such a system can refuse it."""
+    return {
+        "read_another_sessions_file": found.files,
+        "list_another_sessions_folder": found.files,
+        "list_the_sessions": found.files,
+        "write_into_another_sessions_folder": found.files,
+        "append_to_another_sessions_file": found.files,
+        "remove_another_sessions_file": found.files,
+        "shorten_another_sessions_file": found.files and (found.calls or found.landlock_abi >= 3),
+        "make_a_folder_among_the_sessions": found.files,
+        "read_the_admin_token": found.files,
+        "list_the_control_planes_data": found.files,
+        "write_into_the_control_planes_data": found.files,
+        "follow_a_symlink_to_the_token": found.files,
+        "follow_a_symlinked_folder": found.files,
+        "hard_link_the_token": found.files,
+        "rename_a_file_of_another_session_into_the_workspace": found.files,
+        "rename_a_file_out_into_the_data_folder": found.files,
+        "open_the_token_by_a_handle_without_rights": found.files,
+        "climb_up_from_a_handle_of_the_workspace": found.files,
+        "read_what_the_session_itself_keeps": found.files,
+        "change_how_the_session_is_started_again": found.files,
+        "hold_the_daemons_lock": found.files,
+        "read_the_outbox": found.files,
+        "read_keys_in_shared_memory": found.files,
+        "read_the_environment_of_another_process": found.files,
+        "read_the_environment_of_the_session": found.files,
+        "read_the_memory_of_another_process": found.files,
+        "read_the_memory_of_the_session": found.files,
+        "go_through_the_root_of_another_process": found.files,
+        "go_through_the_folder_of_another_process": found.files,
+        "take_an_open_file_of_another_process": found.files,
+        "trace_another_process": found.files or found.calls,
+        "trace_the_session": found.files or found.calls,
+        "copy_the_memory_of_another_process": found.calls,
+        "take_a_descriptor_by_pidfd": found.files or found.calls,
+        "signal_another_process": found.signals,
+        "signal_the_session": found.signals,
+        "signal_the_daemon_by_pidfd": found.signals,
+        "lower_the_limits_of_another_process": found.calls,
+        "connect_to_a_socket_of_another_program": found.calls,
+        "connect_to_an_abstract_socket": found.signals or found.calls,
+        "send_from_a_datagram_pair": found.calls,
+        "speak_to_the_hypervisor": found.calls,
+        "read_packets": found.calls,
+        "make_a_ring": found.calls,
+        "read_the_kernels_keys": found.calls,
+        "add_a_key": found.calls,
+        "mount_something": found.files or found.calls,
+        "make_a_user_namespace": found.calls,
+        "join_another_namespace": found.calls,
+        "change_the_root": found.calls,
+        "load_a_program_into_the_kernel": found.calls,
+        "make_a_device": found.files,
+        "change_a_setting_of_the_kernel": found.files,
+        "write_into_the_system": found.files,
+        "write_into_our_program": found.files,
+        "write_into_the_common_temporary_folder": found.files,
+        "read_the_users_ssh_keys": found.files,
+        "win_rights_by_a_setuid_program": found.files or found.calls,
+    }
+
+
+NOT_COVERED = {
+    "change_the_mode_of_a_file",
+    "see_that_a_file_is_there",
+    "see_the_command_line_of_another_process",
+}
+"""What no system refuses yet: the guide says so."""
