@@ -14,7 +14,7 @@ from bench.results import Metric, Results
 from bench.scenarios import Sizes
 from bench.sides.base import Side, close_all, running
 from bench.sides.rest import Rest, RestError
-from bench.sides.trunkline import Trunkline
+from bench.sides.trunkline import Trunkline, heartbeat
 
 TURN_S_MAX = 10.0
 
@@ -50,7 +50,9 @@ def _one(generator: GeneratorClient, rest: Rest, token: str, machine_id: str) ->
     end = json.dumps({"type": "execution_complete", "content": "done"})
     says = json.dumps({"type": "sse_event", "session_id": session_id, "data": end})
     awaits = f'"user_message"[^{{]*"session_id":"{session_id}"'
-    generator.ask(Exchange(0, [Step(awaits=awaits, says=says)]), Done)
+    # As our daemon when a session starts, it says what it runs: those before are over.
+    runs = Step(awaits=awaits, says=heartbeat([session_id]))
+    generator.ask(Exchange(0, [runs, Step(says=says)]), Done)
     until = time.monotonic() + TURN_S_MAX
     while rest.turn_states(token, session_id) != ["completed"]:
         if time.monotonic() > until:

@@ -16,7 +16,8 @@ from aiohttp import web
 
 from tests.unit.execution.tools.support import Call
 from tests.unit.execution.tools.web import loopback_connector, serving
-from trunkline.control.services.guarded_http import AddressGuard, AddressRefused, GuardedTransport
+from trunkline.control.services.address_guard import AddressGuard, AddressRefused
+from trunkline.control.services.guarded_http import GuardedTransport
 from trunkline.execution.errors import ToolError
 from trunkline.execution.home import Home
 from trunkline.execution.tools.web_fetch import WebFetch

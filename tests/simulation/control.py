@@ -162,7 +162,8 @@ class Control:
         self.is_ready = True
         while True:
             await asyncio.sleep(self.sweep_s)
-            self.machines.sweep()
+            for _ in self.machines.sweep():
+                pass
             for device in self.devices.values():
                 device.sweep()
             for agent in self.agents.values():

@@ -1,5 +1,6 @@
 """`trunkline up` and `trunkline control`: start a server with settings from flags."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -120,6 +121,7 @@ def _run(
         raise typer.Exit(2) from error
     settings, hint = _with_home(settings)
     logging.configure(json_logs=settings.json_logs, level=settings.log_level)
+    gc.disable()  # the server enables it when it has started: until then nearly all stays
     from trunkline.control.server import run
 
     link = settings.data_dir / LOGIN_LINK

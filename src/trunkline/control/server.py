@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import msgspec
@@ -26,9 +26,10 @@ from trunkline.control.door.door import Door, Visitor
 from trunkline.control.edges.sse.host import SseHost
 from trunkline.control.edges.wires import Edge, wires_of
 from trunkline.control.errors import NoRoom, TrunklineError, Unavailable
+from trunkline.control.files import log_file, store_url
 from trunkline.control.records.credentials import from_environment
 from trunkline.control.settings import Settings
-from trunkline.control.store import causes, schema
+from trunkline.control.store import causes, database_lock, schema
 
 _log = structlog.get_logger(__name__)
 
@@ -93,10 +94,6 @@ class Server:
         ]
         code, _ = await core.auth.issue(owner.user_id, "login", life_s=limits.LOGIN_LINK_LIFE_S)
         await core.trail.own("login_link.made", {"by": "the start of the server"}, owner)
-        # What is here now stays; the collector need not look at it again.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(*_GC_THRESHOLDS)
         return ServerInfo(url, f"{url}/login?code={code}")
 
     async def _open_door(self) -> None:
@@ -129,17 +126,20 @@ class Server:
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def sweep(self) -> None:
-        """Everything that is due by the clock."""
-        self.core.auth.sweep()
-        self.core.trail.sweep()
-        self.core.machines.sweep()
-        self.core.taps.sweep()
-        self.core.connections.sweep()
-        self.core.pulse.sweep()
-        self.core.storage.sweep()
-        self.core.push.sweep()
-        for edge in self._edges:
-            edge.sweep()
+        """Everything that is due by the clock, at once."""
+        for _ in self._sweeping():
+            pass
+
+    def _sweeping(self) -> Iterator[None]:
+        core = self.core
+        yield from core.machines.sweep()
+        for sweep in (
+            *(core.auth.sweep, core.trail.sweep, core.taps.sweep, core.connections.sweep),
+            *(core.pulse.sweep, core.storage.sweep, core.push.sweep),
+            *(edge.sweep for edge in self._edges),
+        ):
+            yield
+            sweep()
 
     async def _sweep_for_ever(self) -> None:
         sweeps = 0
@@ -148,7 +148,8 @@ class Server:
             await asyncio.sleep(self.core.tuning.sweep_s)
             sweeps += 1
             try:
-                self.sweep()
+                for _ in self._sweeping():
+                    await asyncio.sleep(0)  # in steps: who has something to say says it between
                 if sweeps % _TIDY_EVERY_SWEEPS == 0 and (tidying is None or tidying.done()):
                     tidying = self.core.tasks.spawn(self._tidy(), "tidy")
             except Exception:
@@ -218,18 +219,43 @@ async def serve(settings: Settings, ready: Callable[[ServerInfo], None]) -> None
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     raise_descriptor_limit(settings)
+
+    def lost(why: str) -> None:
+        _log.error("the database is no longer this server's, which stops", why=why)
+        stop.set()
+
     with data_folder.held(settings):
-        server = Server(await Core.open(settings, admin_token(settings)))
-        info = await server.start()
-        _log.info("listening", url=info.url)
-        ready(info)
-        await stop.wait()
-        _log.info("draining")
-        try:
-            await asyncio.wait_for(server.stop(), limits.DRAIN_TIMEOUT_S - 1)
-        except TimeoutError:
-            _log.warning("not everything could be drained in time")
-        _log.info("stopped")
+        async with _database_held(settings, lost):
+            await _serve(settings, ready, stop)
+
+
+def _database_held(
+    settings: Settings, lost: Callable[[str], None]
+) -> contextlib.AbstractAsyncContextManager[None]:
+    if log_file(settings) is not None:
+        return contextlib.nullcontext()  # it is in the data folder
+    return database_lock.held(store_url(settings), lost)
+
+
+async def _serve(
+    settings: Settings, ready: Callable[[ServerInfo], None], stop: asyncio.Event
+) -> None:
+    server = Server(await Core.open(settings, admin_token(settings)))
+    info = await server.start()
+    await server.core.store.fill()
+    # As good as all that is here now stays; the collector need not look at it.
+    gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLDS)
+    gc.enable()
+    _log.info("listening", url=info.url)
+    ready(info)
+    await stop.wait()
+    _log.info("draining")
+    try:
+        await asyncio.wait_for(server.stop(), limits.DRAIN_TIMEOUT_S - 1)
+    except TimeoutError:
+        _log.warning("not everything could be drained in time")
+    _log.info("stopped")
 
 
 def run(settings: Settings, *, ready: Callable[[ServerInfo], None]) -> None:

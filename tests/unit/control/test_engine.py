@@ -45,6 +45,21 @@ async def test_a_read_that_outlives_the_store_closes_its_connection(path: Path) 
     await _until_closed(path)
 
 
+async def test_connections_that_are_kept_are_there_from_the_start(path: Path) -> None:
+    def count() -> int:
+        return sum(file.path == str(path) for file in psutil.Process().open_files())
+
+    store = await Store.open(sqlite_url(path))
+    await store.fill()
+    kept = count()
+    async with store.read() as one, store.read() as two, store.write() as three:
+        for connection in (one, two, three):
+            await connection.execute(text("SELECT 1"))
+        assert count() == kept
+    await store.close()
+    await _until_closed(path)
+
+
 async def test_a_write_that_outlives_the_store_is_committed_and_closed(path: Path) -> None:
     store = await Store.open(sqlite_url(path))
     async with store.write() as connection:

@@ -10,7 +10,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, select, text, update
+from sqlalchemy import Connection, inspect, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from tests.unit.control.services.conftest import add_org, add_session, add_user
@@ -30,7 +30,9 @@ def test_the_heads_in_the_code_are_those_of_the_scripts() -> None:
     assert set(scripts.get_heads()) == set(migrate.HEADS.values())
 
 
-_OWN_INDEXES = re.compile(r"memories_fts|(ix_)?memory_vectors_|sqlite_vec")
+# Those that are not of the tables in the code: made by statements of their own.
+_PARTIAL = ("mcp_servers_org_name", "sessions_adopted")
+_OWN_INDEXES = re.compile(rf"memories_fts|(ix_)?memory_vectors_|sqlite_vec|{'|'.join(_PARTIAL)}")
 
 
 def _differences(connection: Connection) -> list[object]:
@@ -49,6 +51,18 @@ def _differences(connection: Connection) -> list[object]:
 async def test_a_migrated_database_has_exactly_the_tables_of_the_code(store: Store) -> None:
     async with store.read() as connection:
         assert await connection.run_sync(_differences) == []
+        found = await connection.run_sync(
+            lambda sync: {
+                one["name"]: (one["column_names"], one["unique"])
+                for table in ("mcp_servers", "sessions")
+                for one in inspect(sync).get_indexes(table)
+                if one["name"] in _PARTIAL
+            }
+        )
+    assert found == {
+        "mcp_servers_org_name": (["org_id", "name"], 1),
+        "sessions_adopted": (["adopted"], 1),
+    }
 
 
 async def test_records_and_log_may_share_one_database(tmp_path: Path) -> None:

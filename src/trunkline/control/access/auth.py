@@ -19,6 +19,7 @@ from trunkline.control.errors import Forbidden, NotFound, Unauthorized
 from trunkline.control.gathering import Gathering
 from trunkline.control.ids import new_id, new_secret
 from trunkline.control.store import schema
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 from trunkline.control.watchers import Watchers
 
@@ -177,7 +178,7 @@ class Auth:
         query = (
             select(tokens.c.hash, *whose, tokens.c.scopes, tokens.c.kind, tokens.c.login_until)
             .join(users, users.c.id == tokens.c.user_id)
-            .where(tokens.c.hash.in_(hashes), tokens.c.kind.in_(("bearer", "cookie")))
+            .where(among(tokens.c.hash, hashes), tokens.c.kind.in_(("bearer", "cookie")))
         )
         clears = -1
         while clears != self._cache_clears:  # else it may have been revoked while it was read

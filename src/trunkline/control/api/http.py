@@ -36,9 +36,11 @@ _NO_HEAD = frozenset({"/login", "/api/v1/stream", "/api/v1/sessions/{session_id}
 
 
 @cache
-def _documents() -> tuple[Json, Json]:
-    """OpenAPI and AsyncAPI, made once for the process."""
-    return openapi.describe(ROUTES), asyncapi.describe()
+def _openapi() -> Json:
+    return openapi.describe(ROUTES)
+
+
+_asyncapi = cache(asyncapi.describe)
 
 
 def build_app(core: Core, take_back: TakeBack, site: Site | None = None) -> web.Application:
@@ -49,7 +51,7 @@ def build_app(core: Core, take_back: TakeBack, site: Site | None = None) -> web.
     app = web.Application(middlewares=[gate], client_max_size=limits.UPLOAD_BYTES_MAX)
     app[TAKE_BACK] = take_back
     app[operator.SITE] = site
-    app[operator.OPENAPI], app[operator.ASYNCAPI] = _documents()
+    app[operator.DOCUMENTS] = operator.Documents(_openapi, _asyncapi)
     for route in ROUTES:
         if route.method == "GET":
             app.router.add_get(route.path, bind(route, core), allow_head=route.path not in _NO_HEAD)

@@ -5,7 +5,8 @@ and for an admin's token.
 """
 
 import asyncio
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 import structlog
@@ -176,18 +177,26 @@ async def get_page_file(name: str) -> web.Response:
 @routes.get("/openapi.json", is_open=True)
 async def get_openapi(request: web.Request) -> dict[str, Any]:
     """Describe this API (OpenAPI 3.1)."""
-    return request.app[OPENAPI]
+    return await asyncio.to_thread(request.app[DOCUMENTS].openapi)
 
 
 @routes.get("/asyncapi.json", is_open=True)
 async def get_asyncapi(request: web.Request) -> dict[str, Any]:
     """Describe the WebSocket wire of execution planes (AsyncAPI 3.0)."""
-    return request.app[ASYNCAPI]
+    return await asyncio.to_thread(request.app[DOCUMENTS].asyncapi)
 
 
 SITE = web.AppKey("site", Site)
-OPENAPI = web.AppKey("openapi", dict[str, Any])
-ASYNCAPI = web.AppKey("asyncapi", dict[str, Any])
+
+
+class Documents(NamedTuple):
+    """Made when somebody asks: that takes a while, which the start of a server need not."""
+
+    openapi: Callable[[], dict[str, Any]]
+    asyncapi: Callable[[], dict[str, Any]]
+
+
+DOCUMENTS = web.AppKey("documents", Documents)
 
 
 def _may_read_metrics(core: Core, request: web.Request) -> bool:

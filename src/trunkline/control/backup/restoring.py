@@ -21,6 +21,7 @@ from trunkline.control.access import key_files
 from trunkline.control.backup import archive, checking, restored, swap
 from trunkline.control.backup.archive import Archive, Manifest
 from trunkline.control.backup.making import Progress, free_bytes
+from trunkline.control.backup.passing_folder import passing_folder
 from trunkline.control.backup.restored import Restored
 from trunkline.control.errors import Conflict, InvalidRequest, Unavailable
 from trunkline.control.files import log_file
@@ -48,13 +49,13 @@ def verify(
     source: Path, *, progress: Progress, free: Callable[[Path], int] = free_bytes
 ) -> Manifest:
     """What is in the archive, if a system can be made of it. It is unpacked for that, beside the
-    archive or where temporary files are, and removed again."""
+    archive or where temporary files are, and removed again; also what a killed one has left."""
     with _opened(source) as opened:
         beside = source.absolute().parent
         where = beside if os.access(beside, os.W_OK) else Path(tempfile.gettempdir())
         _check_room(opened.manifest, where, free)
-        with tempfile.TemporaryDirectory(prefix=".trunkline-verify-", dir=where) as folder:
-            _unpack(opened, Path(folder), progress)
+        with passing_folder(where) as folder:
+            _unpack(opened, folder, progress)
         return opened.manifest
 
 

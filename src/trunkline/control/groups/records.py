@@ -18,6 +18,7 @@ from trunkline.control.records.fields import Id
 from trunkline.control.records.page import Page, Paging, Rows
 from trunkline.control.records.people import Users
 from trunkline.control.store import schema
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 
 _machines, _members, _persons = schema.machines, schema.group_members, schema.persons
@@ -141,7 +142,7 @@ class GroupRecords(Rows[_Stored]):
         query = (
             select(_members.c.group_id, _persons)
             .join(_persons, _persons.c.id == _members.c.person_id)
-            .where(_members.c.group_id.in_([one.id for one in stored]))
+            .where(among(_members.c.group_id, [one.id for one in stored]))
             .order_by(_members.c.position)
         )
         persons: dict[str, list[Person]] = {one.id: [] for one in stored}
@@ -155,7 +156,9 @@ async def _seat(
 ) -> None:
     if len(set(person_ids)) != len(person_ids):
         raise InvalidRequest("a person is named twice")
-    own = select(_persons.c.id).where(_persons.c.user_id == user_id, _persons.c.id.in_(person_ids))
+    own = select(_persons.c.id).where(
+        _persons.c.user_id == user_id, among(_persons.c.id, person_ids)
+    )
     known = set(await connection.scalars(own))
     for position, person_id in enumerate(person_ids):
         if person_id not in known:

@@ -56,7 +56,7 @@ _NOTE_SIZES = (
     "SELECT after_id, length(body) + coalesce(length(packed), 0) FROM notes"
     " WHERE session_id = ? AND after_id <= ? ORDER BY number"
 )
-_CACHE_KIB = 2_048  # of pages, between transactions
+_CACHE_KIB = 512  # of pages, between transactions
 _ROWS_PER_FOLD = 3
 
 

@@ -11,6 +11,7 @@ from trunkline.control.gathering import Gathering
 from trunkline.control.machines.recorded import MachineNow, MachineRow
 from trunkline.control.machines.runtimes import stored
 from trunkline.control.machines.telling import ENDED
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import machine_secrets, machines, users
 
@@ -41,7 +42,7 @@ class SqlMachineRows:
                 machines.c.draining,
             )
             .join(users, users.c.id == machines.c.user_id)
-            .where(machines.c.id.in_(machine_ids))
+            .where(among(machines.c.id, machine_ids))
         )
         found: dict[str, MachineRow] = {}
         for row in await self._store.all(query):

@@ -26,7 +26,7 @@ from trunkline.control.push.subscriptions import (
     Told,
 )
 from trunkline.control.redaction import redact
-from trunkline.control.services.guarded_http import AddressGuard
+from trunkline.control.services.address_guard import AddressGuard
 from trunkline.control.sessions import state as states
 from trunkline.control.sessions.projection import Step
 from trunkline.control.sessions.rows import approval_id

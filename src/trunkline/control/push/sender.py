@@ -4,14 +4,16 @@ import asyncio
 import hashlib
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import httpx2
 import msgspec
 
 from trunkline.control.clock import Clock
 from trunkline.control.push.crypto import Receiver, Vapid, encrypted
-from trunkline.control.services.guarded_http import AddressGuard, AddressRefused, GuardedTransport
+from trunkline.control.services.address_guard import AddressGuard, AddressRefused, load_http
+
+if TYPE_CHECKING:
+    import httpx2
 
 _TRIES = 4
 _AT_ONCE = 16
@@ -77,6 +79,11 @@ class Sender:
     async def _try(self, to: Receiver, message: Message) -> tuple[Outcome, float | None]:
         """What became of it, and after how many seconds it is worth another try (0: its own pace);
         None: never."""
+        await load_http()
+        import httpx2
+
+        from trunkline.control.services.guarded_http import GuardedTransport
+
         if self._client is None:
             transport = GuardedTransport(self._guard, _ANSWER_BYTES_MAX)
             self._client = httpx2.AsyncClient(transport=transport, timeout=_TIMEOUT_S)
@@ -110,12 +117,12 @@ class Sender:
         }
 
 
-def _retry_after_s(answer: httpx2.Response) -> float:
+def _retry_after_s(answer: "httpx2.Response") -> float:
     text = answer.headers.get("retry-after", "")
     return min(float(text), _WAIT_S_MAX) if text.isascii() and text.isdigit() else 0.0
 
 
-def _told(to: Receiver, answer: httpx2.Response) -> str:
+def _told(to: Receiver, answer: "httpx2.Response") -> str:
     """What the service says, for people."""
     said = " ".join(answer.text[:1000].split())[:_SHOWN_CHARS]
     return f"{to.host} answered {answer.status_code}{f': {said}' if said else ''}"

@@ -23,6 +23,7 @@ from trunkline.control.ids import new_id
 from trunkline.control.push.crypto import Receiver
 from trunkline.control.records.fields import Name
 from trunkline.control.records.page import Rows, changes
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import group_seats, sessions, tokens
 from trunkline.control.store.service_schema import push_subscriptions as table
@@ -197,7 +198,7 @@ class Subscriptions(Rows[PushSubscription]):
         return (await self._targets(table.c.id == subscription_id))[0]
 
     async def named(self, subscription_ids: Iterable[str]) -> list[Target]:
-        return await self._targets(table.c.id.in_(set(subscription_ids)))
+        return await self._targets(among(table.c.id, set(subscription_ids)))
 
     async def of_sessions(self, session_ids: set[str]) -> dict[str, Told]:
         """The sessions among these whose users can be told. Not those in which a person takes part
@@ -205,13 +206,13 @@ class Subscriptions(Rows[PushSubscription]):
         seated = select(group_seats.c.member_session_id)
         reachable = (
             select(sessions.c.id, sessions.c.title, sessions.c.user_id)
-            .where(sessions.c.id.in_(session_ids), sessions.c.id.not_in(seated))
+            .where(among(sessions.c.id, session_ids), sessions.c.id.not_in(seated))
             .where(sessions.c.user_id.in_(select(table.c.user_id)))
         )
         found = await self._store.all(reachable)
         if not found:
             return {}
-        targets = await self._targets(table.c.user_id.in_({row.user_id for row in found}))
+        targets = await self._targets(among(table.c.user_id, {row.user_id for row in found}))
         by_user: dict[str, list[Target]] = {}
         for target in targets:
             by_user.setdefault(target.user_id, []).append(target)

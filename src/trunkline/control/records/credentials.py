@@ -22,6 +22,7 @@ from trunkline.control.ids import new_id
 from trunkline.control.records.fields import ApiKey, BaseUrl, ModelName
 from trunkline.control.records.page import Page, Paging, Rows
 from trunkline.control.store import schema
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import AnyRow, Store
 from trunkline.control.watchers import Watchers
 
@@ -186,7 +187,7 @@ class Credentials(Rows[Credential]):
         names = ("user_id", "provider", "sealed_key", "base_url", "default_model")
         query = (
             select(*(_credentials.c[name] for name in names))
-            .where(_credentials.c.user_id.in_(user_ids))
+            .where(among(_credentials.c.user_id, user_ids))
             .order_by(_credentials.c.provider)
         )
         stored: dict[str, list[AnyRow]] = {}

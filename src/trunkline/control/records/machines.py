@@ -13,6 +13,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.machines.runtimes import Runtime
 from trunkline.control.records.page import Page, Paging, SeenRows
 from trunkline.control.store import schema
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 
 _machines, _users = schema.machines, schema.users
@@ -67,7 +68,7 @@ class MachineRecords(SeenRows[MachineRecord]):
         sessions = schema.sessions
         query = (
             select(sessions.c.machine_id, sessions.c.id)
-            .where(and_(sessions.c.machine_id.in_(machine_ids), sessions.c.status == "active"))
+            .where(and_(among(sessions.c.machine_id, machine_ids), sessions.c.status == "active"))
             .order_by(sessions.c.id)
         )
         found: dict[str, list[str]] = {}

@@ -88,7 +88,7 @@ class Services:
             if self._mcp_pool is None:
                 name = "trunkline.control.services.mcp_pool"
                 await asyncio.to_thread(importlib.import_module, name)
-                from trunkline.control.services.guarded_http import AddressGuard
+                from trunkline.control.services.address_guard import AddressGuard
                 from trunkline.control.services.mcp_pool import McpPool
 
                 self._mcp_pool = McpPool(self.mcp_servers, AddressGuard(self._allowed_hosts))

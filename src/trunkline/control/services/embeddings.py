@@ -16,7 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
-import httpx2
 import msgspec
 from msgspec import Meta
 
@@ -152,6 +151,8 @@ class Server:
     batch_max = 64
 
     def __init__(self, url: str, model: str, key: str | None = None) -> None:
+        import httpx2  # where no server is named, it need not be loaded
+
         self._url = url.rstrip("/") + "/embeddings"
         self._name = model
         headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -182,6 +183,8 @@ class Server:
         await self._client.aclose()
 
     async def _asked(self, texts: list[str], timeout_s: float) -> list[list[float]]:
+        import httpx2
+
         asked = {"model": self._name, "input": texts}
         try:
             async with self._client.stream(

@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.records.fields import checked_text
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import reports, results
 from trunkline.wire.semibot.fitting import TOO_LARGE
@@ -94,7 +95,7 @@ class Results:
             select(results.c.request_id, results.c.body)
             .where(
                 results.c.user_id == user_id,
-                results.c.request_id.in_([i for i in ids if _is_request_id(i)]),
+                among(results.c.request_id, [i for i in ids if _is_request_id(i)]),
                 results.c.finished_at > self._oldest(),
             )
             .order_by(results.c.finished_at)

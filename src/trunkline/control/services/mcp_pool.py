@@ -21,7 +21,8 @@ from mcp.types import CONNECTION_CLOSED, CallToolResult, TextContent
 from trunkline import limits
 from trunkline.control.errors import LimitReached, Timeout, TrunklineError, Unavailable
 from trunkline.control.records.fields import checked_object, checked_text
-from trunkline.control.services.guarded_http import AddressGuard, GuardedTransport
+from trunkline.control.services.address_guard import AddressGuard
+from trunkline.control.services.guarded_http import GuardedTransport
 from trunkline.control.services.mcp_servers import Endpoint, McpServers
 
 _log = structlog.get_logger()

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
-import httpx2
 import msgspec
 from msgspec import UNSET, UnsetType
 from sqlalchemy import Row, and_, or_, select
@@ -271,6 +270,8 @@ def _check_local(given: McpServerInput) -> None:
 
 
 def _check_remote(given: McpServerInput) -> None:
+    import httpx2
+
     if given.command is not None or given.args:
         raise InvalidRequest("a remote server has a url, no command and no args")
     text = checked_text(given.url or "", "url", 1000)
@@ -293,6 +294,8 @@ def _check_remote(given: McpServerInput) -> None:
 
 def _check_same_host(before: str, now: str) -> None:
     """Headers are secrets of the host that they were given for."""
+    import httpx2
+
     try:
         old, new = httpx2.URL(before), httpx2.URL(now)
     except httpx2.InvalidURL as error:
@@ -303,6 +306,8 @@ def _check_same_host(before: str, now: str) -> None:
 
 def _shown(text: str) -> str:
     """The URL for people: parts that may be secrets are left out."""
+    import httpx2
+
     url = httpx2.URL(text)
     parts = ["…" if len(part) >= 20 else part for part in url.path.split("/")]
     port = f":{url.port}" if url.port else ""

@@ -26,6 +26,7 @@ from trunkline.control.services.idempotency import Once, always
 from trunkline.control.services.memory_index import MemoryIndex
 from trunkline.control.services.memory_search import Scores
 from trunkline.control.services.memory_vectors import Place, owner_of, owners_of
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import memories
 
@@ -166,7 +167,7 @@ class Memories(SeenRows[Memory]):
                     near |= await meaning.vectors.similarity(connection, apart, meaning.vector)
             best = memory_search.blend(words, near)[:count]
             # By their ids alone: with the owner beside them, SQLite reads all of the owner's.
-            found = self._query.where(memories.c.id.in_([one for one, _ in best]))
+            found = self._query.where(among(memories.c.id, [one for one, _ in best]))
             rows = {
                 row.id: row._asdict()
                 for row in await connection.execute(found)

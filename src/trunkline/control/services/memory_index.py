@@ -25,6 +25,7 @@ from trunkline.control.services.embeddings import (
     is_nothing,
 )
 from trunkline.control.services.memory_vectors import Place, Vectors, open_vectors, owner_of
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import AnyRow, Store
 from trunkline.control.store.service_schema import memories
 
@@ -167,7 +168,7 @@ class MemoryIndex:
             if vector is not None and not is_nothing(vector)
         ]
         # By their rows in the index: one that was changed meanwhile has another.
-        these = memories.c.fts_rowid.in_([row.fts_rowid for row in rows])
+        these = among(memories.c.fts_rowid, [row.fts_rowid for row in rows])
         async with self._store.write() as connection:
             done = update(memories).where(these).values(embedded_by=model.fingerprint)
             await connection.execute(done)

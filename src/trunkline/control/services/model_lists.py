@@ -8,23 +8,25 @@ programs here anyway. Keys go to the address that they were given for, and into 
 import asyncio
 import time
 from collections import Counter
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-import httpx2
 import msgspec
 
 from trunkline import limits
 from trunkline.control.clock import Seconds
 from trunkline.control.errors import InvalidRequest, LimitReached
 from trunkline.control.records.credentials import Revealed
-from trunkline.control.services.guarded_http import (
+from trunkline.control.services.address_guard import (
     AddressGuard,
     AddressRefused,
-    GuardedTransport,
     Resolve,
+    load_http,
     resolve,
 )
+
+if TYPE_CHECKING:
+    import httpx2
 
 Problem = Literal[
     "KEY_REFUSED", "UNREACHABLE", "ADDRESS_REFUSED", "NOT_A_MODEL_SERVER", "SERVER_FAILED"
@@ -147,6 +149,11 @@ class ModelLists:
     async def _asked(
         self, provider: str, address: str, key: str, is_admin: bool
     ) -> tuple[list[str], str]:
+        await load_http()
+        import httpx2
+
+        from trunkline.control.services.guarded_http import GuardedTransport
+
         allowed = f"{self._allowed},{_OWN_NETWORKS}" if is_admin else self._allowed
         guard = AddressGuard(allowed.strip(","))
         transport = GuardedTransport(guard, _ANSWER_BYTES_MAX, self._resolver)
@@ -167,7 +174,9 @@ class ModelLists:
                 return await _list(http, f"{address}/v1/models", headers), f"{address}/v1"
 
 
-async def _list(http: httpx2.AsyncClient, url: str, headers: dict[str, str]) -> list[str]:
+async def _list(http: "httpx2.AsyncClient", url: str, headers: dict[str, str]) -> list[str]:
+    import httpx2
+
     host = _host(url)
     try:
         response = await http.get(url, headers={**headers, "accept": "application/json"})
@@ -189,7 +198,7 @@ async def _list(http: httpx2.AsyncClient, url: str, headers: dict[str, str]) -> 
     return _names(response.content, host)
 
 
-def _check_status(response: httpx2.Response, host: str) -> None:
+def _check_status(response: "httpx2.Response", host: str) -> None:
     status = response.status_code
     if status in (401, 403):
         raise _Failed("KEY_REFUSED", f"{host} refuses the key (HTTP {status})")

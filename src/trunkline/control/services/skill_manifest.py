@@ -11,7 +11,6 @@ import unicodedata
 from typing import Any
 
 import msgspec
-import yaml
 
 from trunkline import limits
 from trunkline.control.errors import InvalidRequest
@@ -105,6 +104,8 @@ def _text(content: bytes) -> str:
 
 def _load(text: str) -> Any:
     """YAML, or None. Besides YAMLError, PyYAML lets errors of dates, numbers and depth through."""
+    import yaml  # a server without skills need not load it
+
     if text.count("[") + text.count("{") > _FRONTMATTER_BRACKETS_MAX:
         return None
     try:

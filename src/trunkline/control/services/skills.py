@@ -25,6 +25,7 @@ from trunkline.control.services import skill_diff, skill_package
 from trunkline.control.services.skill_diff import Files
 from trunkline.control.services.skill_manifest import Requires
 from trunkline.control.services.skill_package import FileInventory, SkillPackage, wire_file
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import skill_files, skills
 
@@ -163,7 +164,7 @@ class Skills(SeenRows[Skill]):
         query = select(ranked).where(ranked.c.rank == 1)
         if names is not None:
             wanted = list(names)[: limits.SKILL_INDEX_MAX]
-            query = query.where(or_(ranked.c.skill_id.in_(wanted), ranked.c.name.in_(wanted)))
+            query = query.where(or_(among(ranked.c.skill_id, wanted), among(ranked.c.name, wanted)))
         query = query.order_by(ranked.c.skill_id).limit(limits.SKILL_INDEX_MAX)
         rows = await self._store.all(query)
         return [msgspec.convert(row, Skill, from_attributes=True).index_entry() for row in rows]

@@ -25,6 +25,7 @@ from trunkline.control.sessions.records import Session
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.signals import Signals
 from trunkline.control.storage import Storage
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import AnyRow, Store
 from trunkline.control.store.schema import (
     erased_copies,
@@ -128,7 +129,7 @@ class Erasing:
             row = (await connection.execute(query)).first()
             if row is not None:
                 named = {*filter(None, [row.machine_id]), *(row.left_machines or ())}
-                known = select(machines.c.id).where(machines.c.id.in_(named))
+                known = select(machines.c.id).where(among(machines.c.id, named))
                 having = set(await connection.scalars(known))
             now = self._clock()
             old = erased_copies.c.created_at < now - _KNOWN_MS

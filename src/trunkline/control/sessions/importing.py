@@ -35,6 +35,7 @@ from trunkline.control.sessions.session_file import LINE_BYTES_MAX, Reading, Rec
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.sessions.survey import Item, Rewriting, Survey
 from trunkline.control.storage import Storage
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import turns, users
 from trunkline.control.tasks import Tasks
@@ -236,14 +237,14 @@ class Importing:
 
     async def _taken(self, names: list[str]) -> bool:
         for start in range(0, len(names), _IDS_AT_ONCE):
-            some = turns.c.id.in_(names[start : start + _IDS_AT_ONCE])
+            some = among(turns.c.id, names[start : start + _IDS_AT_ONCE])
             if await self._store.first(select(turns.c.id).where(some).limit(1)) is not None:
                 return True
         return False
 
     async def _others(self, who: Principal, people: set[str]) -> dict[str, str]:
         """Those of the people who are others of this system: nobody speaks for them."""
-        known = await self._store.scalars(select(users.c.id).where(users.c.id.in_(people)))
+        known = await self._store.scalars(select(users.c.id).where(among(users.c.id, people)))
         return {one: who.user_id for one in known if one != who.user_id}
 
     async def _write(self, session_id: str, kept: IO[bytes], rewriting: Rewriting) -> int:

@@ -20,6 +20,7 @@ from trunkline.control.sessions.records import (
     listed,
     needs_you,
 )
+from trunkline.control.store.among import among
 from trunkline.control.store.schema import sessions
 
 _TERMS_MAX = 8
@@ -96,7 +97,7 @@ class SessionList:
         is_open = sessions.c.status == "active"
         if state == "needs_you":
             return and_(is_open, needs_you)
-        online = sessions.c.machine_id.in_(self._online.ids)
+        online = among(sessions.c.machine_id, self._online.ids)
         if state == "offline":
             away = or_(sessions.c.machine_id.is_(None), ~online)
             return and_(is_open, ~needs_you, away)

@@ -8,6 +8,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.errors import NotFound
 from trunkline.control.gathering import Gathering
 from trunkline.control.ids import is_id
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import sessions
 
@@ -35,5 +36,5 @@ class Owners:
 
     async def _look(self, session_ids: list[str]) -> dict[str, tuple[str, str]]:
         query = select(sessions.c.id, sessions.c.org_id, sessions.c.user_id)
-        rows = await self._store.all(query.where(sessions.c.id.in_(session_ids)))
+        rows = await self._store.all(query.where(among(sessions.c.id, session_ids)))
         return {row.id: (row.org_id, row.user_id) for row in rows}

@@ -8,6 +8,7 @@ from trunkline import limits
 from trunkline.control.gathering import Gathering
 from trunkline.control.ids import is_id, may_be_ours
 from trunkline.control.store import schema
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 
 
@@ -26,7 +27,7 @@ class Placement:
         table = schema.sessions
         open_ones = or_(table.c.status == "active", table.c.unsettled)
         query = select(table.c.machine_id, table.c.id).where(
-            table.c.machine_id.in_(machine_ids), open_ones
+            among(table.c.machine_id, machine_ids), open_ones
         )
         hosted: dict[str, list[str]] = {}
         for row in await self._store.all(query.order_by(table.c.id)):
@@ -44,10 +45,10 @@ class Placement:
         """Which of these do not belong on that machine any more, with their status: closed or
         removed, active on another machine, or unknown, as after a restore."""
         some, erased = list(session_ids)[: limits.PAGE_MAX], schema.erased_copies
-        wanted = erased.c.machine_id == machine_id, erased.c.session_id.in_(some)
+        wanted = erased.c.machine_id == machine_id, among(erased.c.session_id, some)
         removed = await self._store.scalars(select(erased.c.session_id).where(*wanted))
         table = schema.sessions
-        known = await self._store.scalars(select(table.c.id).where(table.c.id.in_(some)))
+        known = await self._store.scalars(select(table.c.id).where(among(table.c.id, some)))
         strange = (one for one in some if may_be_ours(one) and one not in known)
         return {
             **dict.fromkeys(strange, "unknown"),
@@ -74,7 +75,7 @@ class Placement:
         query = select(table.c.id, table.c.status, table.c.machine_id, table.c.left_machines)
         return {
             row.id: row.status
-            for row in await self._store.all(query.where(table.c.id.in_(some)))
+            for row in await self._store.all(query.where(among(table.c.id, some)))
             if (row.machine_id == machine_id and row.status == "closed")
             or (row.machine_id != machine_id and machine_id in (row.left_machines or []))
         }

@@ -28,6 +28,7 @@ from trunkline.control.sessions.state import SessionState
 from trunkline.control.sessions.titles import TitledBy
 from trunkline.control.sessions.turns import OPEN
 from trunkline.control.store import schema
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 from trunkline.control.store.service_schema import snapshots
 from trunkline.control.watchers import Watchers
@@ -306,7 +307,7 @@ class SessionRecords:
 
     async def some(self, session_ids: Sequence[str]) -> list[Session]:
         """Those of them that there are, as lists show them; who may see them is not asked."""
-        return await self.made(listed().where(_sessions.c.id.in_(session_ids)))
+        return await self.made(listed().where(among(_sessions.c.id, session_ids)))
 
     async def made(self, query: Select[Any]) -> list[Session]:
         """The sessions of a query that is made of `listed()`."""

@@ -17,6 +17,7 @@ from trunkline.control.sessions import state as states
 from trunkline.control.sessions.approval_entries import OF_QUESTIONS, ApprovalEntries
 from trunkline.control.sessions.projection import Position, Saved, Step
 from trunkline.control.sessions.titles import Titled, name_after
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import approvals, sessions, turns
 
@@ -42,7 +43,7 @@ class SqlRows:
         titled: list[Titled] = []
         async with self._store.write() as connection:
             newest: dict[str, Step] = {}
-            wanted = sessions.c.id.in_({step.session_id for step in steps})
+            wanted = among(sessions.c.id, {step.session_id for step in steps})
             columns = sessions.c.id, sessions.c.folded_id, sessions.c.folded_note
             positions = select(*columns, sessions.c.imported_id).where(wanted)
             rows = (await connection.execute(positions)).all()
@@ -79,7 +80,7 @@ class SqlRows:
 
     async def _read(self, session_ids: list[str]) -> dict[str, Saved]:
         columns = sessions.c.id, sessions.c.state, sessions.c.folded_id, sessions.c.folded_note
-        rows = await self._store.all(select(*columns).where(sessions.c.id.in_(session_ids)))
+        rows = await self._store.all(select(*columns).where(among(sessions.c.id, session_ids)))
         return {
             row.id: Saved(states.decode(row.state), Position(row.folded_id, row.folded_note))
             for row in rows

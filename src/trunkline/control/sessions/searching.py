@@ -19,6 +19,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.clock import Seconds
 from trunkline.control.errors import InvalidRequest
 from trunkline.control.sessions.listing import holds, is_no_member, seen_by, terms
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 from trunkline.control.store.schema import sessions, turns
 
@@ -122,7 +123,7 @@ class Search:
         """The newest, few of each session. Texts are long: only those that are shown are read."""
         held = [or_(holds(turns.c.message, one), holds(turns.c.answer, one)) for one in words]
         found = select(turns.c.id, turns.c.session_id).where(
-            turns.c.session_id.in_(session_ids), *held
+            among(turns.c.session_id, session_ids), *held
         )
         shown: list[str] = []
         counts: Counter[str] = Counter()
@@ -136,7 +137,7 @@ class Search:
             return []
         title = select(sessions.c.title).where(sessions.c.id == turns.c.session_id)
         texts = select(*_COLUMNS, title.scalar_subquery().label("title"))
-        texts = texts.where(turns.c.id.in_(shown[:count])).order_by(turns.c.id.desc())
+        texts = texts.where(among(turns.c.id, shown[:count])).order_by(turns.c.id.desc())
         return [_hit(row, words) for row in await self._store.all(texts)]
 
 

@@ -13,6 +13,7 @@ from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.errors import TooLarge
 from trunkline.control.store import schema
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import AnyRow, Store
 from trunkline.control.watchers import Watchers
 
@@ -35,7 +36,7 @@ class Shown:
     async def of(self, session_ids: Iterable[str]) -> dict[str, Json]:
         """By session; those of which nothing is kept are left out."""
         ids = list(session_ids)[: limits.PAGE_MAX]
-        query = select(_sessions.c.id, *_KEPT).where(_sessions.c.id.in_(ids))
+        query = select(_sessions.c.id, *_KEPT).where(among(_sessions.c.id, ids))
         found = {row.id: _all_of(row) for row in await self._store.all(query)}
         return {session_id: kept for session_id, kept in found.items() if kept}
 

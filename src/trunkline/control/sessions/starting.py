@@ -12,6 +12,7 @@ from trunkline.control.records.session_config import check_choices
 from trunkline.control.services import Services
 from trunkline.control.sessions.remembered import Remembered
 from trunkline.control.store import schema
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import Store
 from trunkline.wire.commands import Start
 
@@ -115,7 +116,7 @@ class Starting:
                 (
                     await connection.execute(
                         select(agents.c.id, agents.c.name, agents.c.description).where(
-                            agents.c.id.in_(wanted),
+                            among(agents.c.id, wanted),
                             agents.c.org_id == session["org_id"],
                             agents.c.user_id.in_((session["user_id"], agent and agent["user_id"])),
                         )

@@ -21,5 +21,16 @@ def ref(name: str, target: str, *, nullable: bool = False, cascade: bool = True)
     return sa.Column(name, sa.String(36), rule, nullable=nullable or not cascade, index=True)
 
 
+def unique_where(table: sa.Table, name: str, columns: str, where: str) -> None:
+    """An index over some of the rows, the same on both databases. Not as `sa.Index`: its conditions
+    are options of dialects, and to name PostgreSQL's loads all of it."""
+    statement = f"CREATE UNIQUE INDEX {name} ON {table.name} ({columns}) WHERE {where}"
+
+    def make(_table: sa.Table, connection: sa.Connection, **_options: object) -> None:
+        connection.exec_driver_sql(statement)
+
+    sa.event.listen(table, "after_create", make)
+
+
 def created() -> sa.Column[int]:
     return sa.Column("created_at", sa.BigInteger, nullable=False)

@@ -7,7 +7,7 @@ import asyncio
 import sqlite3
 import weakref
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -38,6 +38,10 @@ _ROWS_AT_ONCE = 64
 _REPORT_S = 2.0
 _FIRST_ANSWER_S = 15.0  # of a database at the start
 _REASON_CHARS = 200
+# A connection has a thread, a page cache and prepared statements: half a MiB that stays. Of those
+# that are kept the last used is used again, so that one more is rarely kept, and soon or never.
+_STATEMENTS = 64  # kept prepared by each; requests use about so many
+_SQLITE_POOL = {"pool_size": 3, "max_overflow": 12, "pool_use_lifo": True}
 
 AnyRow = Row[*tuple[Any, ...]]
 
@@ -107,13 +111,19 @@ def open_engine(url: str) -> AsyncEngine:
         raise Unavailable(f"database {backend!r} is not supported: use sqlite or postgresql")
     if backend == "postgresql" and parsed.drivername != "postgresql+asyncpg":
         parsed = parsed.set(drivername="postgresql+asyncpg")
+    options: dict[str, Any] = {}
+    if backend == "postgresql":
+        options["pool_pre_ping"] = True  # a connection may have died while idle
+    else:
+        options["connect_args"] = {"async_creator_fn": connect, "cached_statements": _STATEMENTS}
+        if sqlite_file(parsed) is not None:
+            options |= _SQLITE_POOL
     try:
         engine = create_async_engine(
             parsed,
             json_serializer=_to_json,
             json_deserializer=msgspec.json.decode,
-            pool_pre_ping=backend == "postgresql",  # a connection may have died while idle
-            connect_args={"async_creator_fn": connect} if backend == "sqlite" else {},
+            **options,
         )
     except ModuleNotFoundError as missing:
         raise Unavailable(
@@ -129,7 +139,7 @@ async def open_migrated(url: str, branch: str) -> AsyncEngine:
     """An engine on a database whose `branch` has the newest schema."""
     engine = open_engine(url)
     try:
-        await _answers(engine)
+        await check_answers(engine)
         await upgrade(engine, branch)
     except BaseException:
         await close_engine(engine)
@@ -153,7 +163,7 @@ def reason(error: BaseException) -> str:
     return one_line(redact(said or type(error).__name__))[:_REASON_CHARS]
 
 
-async def _answers(engine: AsyncEngine) -> None:
+async def check_answers(engine: AsyncEngine) -> None:
     """Unavailable, with its address, for a database that does not."""
     url, file = engine.url.render_as_string(hide_password=True), sqlite_file(engine.url)
     try:
@@ -210,7 +220,7 @@ def _prepare(connection: Any, _record: Any) -> None:
         "synchronous=NORMAL",
         "foreign_keys=ON",
         "busy_timeout=10000",
-        "cache_size=-1024",  # KiB, for each connection; the rest is the system's to keep
+        "cache_size=-256",  # KiB, for each connection; the rest is the system's to keep
         "temp_store=MEMORY",  # a full /tmp is not to end a transaction
     ):
         cursor.execute(f"PRAGMA {pragma}")
@@ -232,6 +242,14 @@ class Store:
     @classmethod
     async def open(cls, url: str) -> "Store":
         return cls(await open_migrated(url, "records"))
+
+    async def fill(self) -> None:
+        """Opens the connections that are kept, all at once: what they take is taken from the start
+        on, and not when by chance three are needed, days later."""
+        if self._file is not None:
+            async with AsyncExitStack() as stack:
+                for _ in range(_SQLITE_POOL["pool_size"]):
+                    await stack.enter_async_context(self.read())
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:

@@ -7,7 +7,7 @@ the log's constant commits and the records' transactions never wait for each oth
 
 import sqlalchemy as sa
 
-from trunkline.control.store.columns import created, key, own_id, records, ref
+from trunkline.control.store.columns import created, key, own_id, records, ref, unique_where
 
 orgs = sa.Table(
     "orgs",
@@ -182,13 +182,7 @@ sessions = sa.Table(
     created(),
 )
 
-sa.Index(
-    "sessions_adopted",
-    sessions.c.adopted,
-    unique=True,
-    sqlite_where=sessions.c.status == "active",
-    postgresql_where=sessions.c.status == "active",
-)
+unique_where(sessions, "sessions_adopted", "adopted", "status = 'active'")
 
 # How long and how much of each log is kept; null: without a bound.
 org_retention = sa.Table(

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from trunkline.control.store.columns import created, key, own_id, records, ref
+from trunkline.control.store.columns import created, key, own_id, records, ref, unique_where
 
 skills = sa.Table(
     "skills",
@@ -195,11 +195,4 @@ reports = sa.Table(
 sa.Index("snapshots_bytes", snapshots.c.session_id, snapshots.c.bytes)
 
 # NULLs are distinct in a unique constraint, so an org's own servers need one of their own.
-sa.Index(
-    "mcp_servers_org_name",
-    mcp_servers.c.org_id,
-    mcp_servers.c.name,
-    unique=True,
-    sqlite_where=mcp_servers.c.user_id.is_(None),
-    postgresql_where=mcp_servers.c.user_id.is_(None),
-)
+unique_where(mcp_servers, "mcp_servers_org_name", "org_id, name", "user_id IS NULL")

@@ -36,10 +36,12 @@ def _is_automatic() -> bool:
 
 
 def _path() -> Path:
-    import sqlite_vec
-
+    """Beside the package, which itself is not imported: it would bring numpy along."""
+    package = importlib.util.find_spec("sqlite_vec")
+    if package is None or package.origin is None:
+        raise OSError("its package is not there")
     suffix = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
-    return Path(sqlite_vec.loadable_path()).with_suffix(suffix)
+    return Path(package.origin).with_name("vec0").with_suffix(suffix)
 
 
 def _register() -> None:

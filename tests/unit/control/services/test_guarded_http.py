@@ -10,7 +10,8 @@ import httpx2
 import pytest
 
 from trunkline.control.errors import InvalidRequest
-from trunkline.control.services.guarded_http import AddressGuard, AddressRefused, GuardedTransport
+from trunkline.control.services.address_guard import AddressGuard, AddressRefused
+from trunkline.control.services.guarded_http import GuardedTransport
 
 
 @pytest.mark.parametrize(

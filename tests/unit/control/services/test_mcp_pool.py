@@ -16,7 +16,7 @@ from tests.support.mcp_server import running_server
 from tests.unit.control.services.conftest import World
 from trunkline.control.access.keys import Keys
 from trunkline.control.errors import LimitReached, NotFound, Timeout, TrunklineError
-from trunkline.control.services.guarded_http import AddressGuard
+from trunkline.control.services.address_guard import AddressGuard
 from trunkline.control.services.mcp_pool import McpPool, PoolLimits
 from trunkline.control.services.mcp_servers import McpServerInput, McpServers
 from trunkline.control.store import service_schema

@@ -6,7 +6,7 @@ from tests.support.clock import FakeClock
 from tests.unit.control.services.conftest import World
 from trunkline.control.access.keys import Keys
 from trunkline.control.errors import InvalidRequest, NotFound
-from trunkline.control.services.guarded_http import AddressGuard
+from trunkline.control.services.address_guard import AddressGuard
 from trunkline.control.services.mcp_pool import McpPool
 from trunkline.control.services.mcp_servers import McpServerInput, McpServers
 

@@ -13,7 +13,7 @@ from tests.support.mcp_server import RunningServer, running_server
 from tests.unit.control.services.conftest import World
 from trunkline.control.errors import NotFound, TrunklineError
 from trunkline.control.services import Services
-from trunkline.control.services.guarded_http import AddressGuard
+from trunkline.control.services.address_guard import AddressGuard
 from trunkline.control.services.mcp_pool import McpPool, PoolLimits
 from trunkline.control.services.mcp_servers import McpServerInput
 from trunkline.control.services.mcp_test import McpTool

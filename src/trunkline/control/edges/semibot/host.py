@@ -26,6 +26,7 @@ from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.telling import ENDED
 from trunkline.control.store import schema
+from trunkline.control.store.among import among
 from trunkline.control.store.engine import AnyRow
 from trunkline.wire.commands import Command, Say, Start
 from trunkline.wire.errors import CloseLine
@@ -139,7 +140,7 @@ class VmHost:
 
     async def _known_users(self, user_ids: list[str]) -> dict[str, str]:
         table = schema.users
-        query = select(table.c.id).where(table.c.id.in_(user_ids))
+        query = select(table.c.id).where(among(table.c.id, user_ids))
         return {one: one for one in await self._core.store.scalars(query)}
 
     async def _active_vm(self, line: VmLine, claims: VmClaims) -> Machine:
@@ -157,7 +158,7 @@ class VmHost:
     async def _vms_of(self, vm_ids: list[str]) -> dict[str, AnyRow]:
         table = schema.machines
         columns = table.c.id, table.c.user_id, table.c.state, table.c.tokens_from, table.c.dialect
-        query = select(*columns).where(table.c.id.in_(vm_ids), table.c.kind == "vm")
+        query = select(*columns).where(among(table.c.id, vm_ids), table.c.kind == "vm")
         return {row.id: row for row in await self._core.store.all(query)}
 
     def recognised(self, machine_id: str, habit: str) -> None:

@@ -14,6 +14,7 @@ from trunkline.control.edges.yeaft_agent import questions
 from trunkline.control.edges.yeaft_agent.agent import Agent
 from trunkline.control.machines.machine import Machine
 from trunkline.control.sessions.state import Turn
+from trunkline.control.store.among import among
 from trunkline.control.store.schema import machines, sessions, users
 from trunkline.control.tasks import Serial
 from trunkline.wire import events
@@ -57,7 +58,7 @@ class YeaftRecords:
         """What is kept of each conversation."""
         found: dict[str, Any] = {}
         for start in range(0, len(session_ids), _SESSIONS_AT_ONCE):
-            some = sessions.c.id.in_(session_ids[start : start + _SESSIONS_AT_ONCE])
+            some = among(sessions.c.id, session_ids[start : start + _SESSIONS_AT_ONCE])
             rows = await self._core.store.all(select(sessions.c.id, sessions.c.remote).where(some))
             found.update((row.id, row.remote) for row in rows)
         return found
