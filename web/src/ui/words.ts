@@ -30,6 +30,9 @@ export const words = dictionary({
     items: (count: number) => (count === 1 ? "1 item" : `${count} items`),
     moreItems: (count: number) => `Show more (${count} left)`,
     moreCharacters: (count: number) => `Show ${count} more characters`,
+    download: "Download",
+    notText: "This file is not text. Download it to look at it.",
+    firstPart: (shown: string, all: string) => `The first ${shown} of ${all}. Download it for the rest.`,
   },
   zh: {
     close: "关闭",
@@ -59,5 +62,8 @@ export const words = dictionary({
     items: (count: number) => `${count} 项`,
     moreItems: (count: number) => `显示更多（还有 ${count} 项）`,
     moreCharacters: (count: number) => `再显示 ${count} 个字符`,
+    download: "下载",
+    notText: "此文件不是文本，请下载查看。",
+    firstPart: (shown: string, all: string) => `共 ${all}，此处为前 ${shown}。下载可看全部。`,
   },
 });

@@ -10,7 +10,11 @@ import { Badge, Empty, Time, Unread } from "../../../ui";
 import type { Session } from "../list/sessions";
 import { bytes } from "../../../ui/numbers.ts";
 import css from "./side.module.css";
+import { FileName } from "../FileName";
 import { words } from "./words";
+
+/** Files elsewhere on the machine are named, and not to be had. */
+const isThere = (file: { path: string; size: number | null }) => file.size !== null && !file.path.startsWith("/");
 
 export function Files({ session }: { session: Session }) {
   const t = useWords(words);
@@ -32,13 +36,13 @@ export function Files({ session }: { session: Session }) {
     <ul className={css.files}>
       {data.files.toReversed().map((file) => (
         <li key={file.path} className={css.file}>
-          <span className={css.path}>{file.path}</span>
+          <FileName path={file.path} className={css.path} sessionId={isThere(file) ? session.id : null} />
           <span className={css.fileFacts}>
             <Badge tone={file.change === "deleted" ? "warn" : "neutral"}>{t[file.change]}</Badge>
             {file.size !== null && <span>{bytes(file.size, language)}</span>}
             {file.modified_at !== null && <Time at={file.modified_at} />}
           </span>
-          {file.size !== null && !file.path.startsWith("/") && (
+          {isThere(file) && (
             <a
               className={css.download}
               href={fileAddress(session.id, file.path)}

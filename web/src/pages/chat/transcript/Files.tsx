@@ -8,11 +8,10 @@ import { FilesOf } from "../../../markdown/Markdown.tsx";
 import type { FileChange } from "../../../session/model.ts";
 import { Badge, Diff, DiffStat } from "../../../ui";
 import { bytes } from "../../../ui/numbers.ts";
+import { FileName, isPicture } from "../FileName.tsx";
 import css from "./cards.module.css";
 import { Fold } from "./Fold.tsx";
 import { words } from "./words.ts";
-
-const PICTURE = /\.(?:png|jpe?g|gif|webp|avif)$/i;
 
 /** A file that was made or changed: its name, and where to get it. */
 export function FileLine({ file }: { file: FileChange }) {
@@ -24,7 +23,7 @@ export function FileLine({ file }: { file: FileChange }) {
   return (
     <div className={css.file}>
       <FileText size={15} aria-hidden />
-      <span className={css.path}>{file.path}</span>
+      <FileName path={file.path} className={css.path} sessionId={isThere ? sessionId : null} />
       <Badge tone={file.change === "deleted" ? "warn" : "neutral"}>{t[file.change]}</Badge>
       {file.size !== null && <span className={css.faint}>{bytes(file.size, language)}</span>}
       {isThere && (
@@ -32,7 +31,7 @@ export function FileLine({ file }: { file: FileChange }) {
           <Download size={15} aria-hidden />
         </a>
       )}
-      {isThere && PICTURE.test(file.path) && <Preview src={address} path={file.path} />}
+      {isThere && isPicture(file.path) && <Preview src={address} path={file.path} />}
     </div>
   );
 }
