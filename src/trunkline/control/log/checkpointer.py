@@ -1,8 +1,9 @@
 """Moves SQLite's write-ahead log into the database beside the writer, not in its way.
 
 Left to itself SQLite does that inside some commit, and that commit waits for two fsyncs. Here a
-thread of its own does it; only a log that has grown far ahead is moved by the writer itself, also
-when the thread gets no turn or its disk is slow.
+thread of its own does it. While commits never pause, something is always left behind it, and SQLite
+cannot start its log anew: the writer moves that rest itself when the thread has just moved all
+else. Where the thread gets no turn or its disk is slow, a log that is full is waited for.
 """
 
 import os
@@ -17,6 +18,7 @@ import structlog
 _log = structlog.get_logger(__name__)
 
 _DUE_PAGES = 4_096  # 16 MiB, of which much is the same pages again
+_REST_PAGES = 8_192  # 32 MiB
 _PAGES_MAX = 16_384  # 64 MiB
 _PAGES_MIN = 32  # however little room there is
 _NICENESS = 10
@@ -32,18 +34,22 @@ class Checkpointer:
         path: Path,
         *,
         due_pages: int = _DUE_PAGES,
+        rest_pages: int = _REST_PAGES,
         pages_max: int = _PAGES_MAX,
         thread: Executor | None = None,
     ) -> None:
-        """Moves what is due on the thread, and on the writer's own when there are too many."""
+        """Moves what is due on the thread, and on the writer's own the rest of a log that has so
+        many pages, or all of one that has too many."""
         self._path = path
         self._due_pages = due_pages
+        self._rest_pages = rest_pages
         self._pages_max = pages_max
         self._thread = thread or ThreadPoolExecutor(
             1, thread_name_prefix="log checkpoint", initializer=_step_back
         )
         self._moving: Future[None] | None = None
         self._pages = 0  # that the log had when the thread last looked
+        self._has_moved = False  # just now, all that was there when it began
         self._rows = 0  # since it was last told to look
         self._bytes = 0
 
@@ -55,14 +61,16 @@ class Checkpointer:
         if since < min(_PAGES_MIN, self._due_pages):
             return
         room = self._room()
-        if self._pages + since > min(self._pages_max, room):
-            # While commits never pause, SQLite cannot start its log anew beside them.
+        is_full = self._pages + since > min(self._pages_max, room)
+        if is_full or (self._has_moved and self._pages > self._rest_pages):
             if self._moving is not None and not self._moving.cancel():
                 wait([self._moving])
             self._pages = self._rows = self._bytes = 0
+            self._has_moved = False
             _tried(writer)
         elif since >= min(self._due_pages, room // 2) and not self._is_moving:
             self._rows = self._bytes = 0
+            self._has_moved = False
             self._moving = self._thread.submit(self._run)
 
     @property
@@ -90,6 +98,7 @@ class Checkpointer:
             _log.exception("the write-ahead log cannot be opened; it grows until it can")
             return
         self._pages = _tried(connection)
+        self._has_moved = True
         connection.close()
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 """The write-ahead log of the session log stays bounded, and no commit is lost while it moves."""
 
+import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -66,6 +67,45 @@ async def test_commits_of_many_sessions_do_not_let_the_write_ahead_log_grow(
     await store.close()
     # The commit that goes past the bound is in it too. Without being moved: over 60 MiB.
     assert size < 8 * 1024 * 1024
+
+
+class Told(Executor):
+    """Does what it was given first when it is told to, and nothing else."""
+
+    def __init__(self) -> None:
+        self.first: Callable[[], Any] | None = None
+
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        self.first = self.first or call
+        done: Future[Any] = Future()
+        done.set_result(None)
+        return done
+
+
+async def test_what_the_thread_had_to_leave_is_moved_long_before_the_write_ahead_log_is_full(
+    tmp_path: Path,
+) -> None:
+    path, thread = tmp_path / "log.db", Told()
+    checkpointer = Checkpointer(path, due_pages=40, rest_pages=20, pages_max=100_000, thread=thread)
+    store = await SqliteSegments.open(path, checkpointer=checkpointer)
+
+    async def commit(*numbers: int) -> int:
+        for number in numbers:
+            await store.append([Segment("s1", number, [f"e{number}"], f"e{number}", 1, None)])
+        return (tmp_path / "log.db-wal").stat().st_size
+
+    await commit(*range(1, 31))
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM journal").fetchone() == (30,)
+    before = await commit(31)  # which the reader does not see, and the thread cannot move
+    assert thread.first is not None
+    thread.first()
+    reader.close()
+    after = await commit(*range(32, 72))
+    await store.close()
+    # A log that is started anew is written over from its beginning.
+    assert after - before < 40 * 4096 // 2
 
 
 class Slow(Executor):
