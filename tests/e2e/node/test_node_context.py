@@ -15,7 +15,8 @@ from tests.support.small_model import SmallModel, is_summary
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-PARAGRAPH = "The quick brown fox jumps over the lazy dog and thinks about it. " * 12
+SENTENCES = "The quick brown fox jumps over the lazy dog and thinks about it. " * 6
+PARAGRAPH = SENTENCES * 2
 SMALL = {"session_config": {"context_window": 4096}}
 
 
@@ -40,7 +41,7 @@ async def test_a_session_goes_on_when_the_window_is_full(world: World) -> None:
 async def test_a_person_shortens_it_by_hand(world: World) -> None:
     async with await world.session() as talk:
         for number in range(3):
-            await talk.ask(f"Message {number}. {PARAGRAPH}")
+            await talk.ask(f"Message {number}. {SENTENCES}")
         status, _ = await talk.user.call("POST", f"/sessions/{talk.id}/compact")
         assert status == 202
         told = await talk.until("context_compacted")
@@ -55,7 +56,7 @@ async def test_a_process_that_is_killed_while_it_shortens_leaves_everything(worl
     before = {one.pid for one in world.node.session_processes()}
     async with await world.session() as talk:
         for number in range(3):
-            await talk.ask(f"Message {number}. {PARAGRAPH}")
+            await talk.ask(f"Message {number}. {SENTENCES}")
         await talk.user.ok("POST", f"/sessions/{talk.id}/compact")
         await gate.reached.wait()
         [process] = [one for one in world.node.session_processes() if one.pid not in before]

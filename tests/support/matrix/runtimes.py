@@ -29,7 +29,7 @@ RUNTIMES: tuple[RuntimeDriver, ...] = (ClaudeCode(), OpenCode(), Copilot(), Open
 """Besides SemiGraph, which is the execution plane of the other matrix."""
 
 PAGE = Path(__file__).parents[3] / "docs" / "guide" / "runtimes.md"
-_ACP = "ACP has no questions in words"
+_ACP = "none of the presets was seen to ask one"
 ABSENT: dict[tuple[str, Step], str] = {
     ("opencode", Step.QUESTION): _ACP,
     ("Copilot", Step.QUESTION): _ACP,
