@@ -193,7 +193,7 @@ test: install
 	  lint programs check-bridge check-client check-web
 	@tests='not openclaw'; \
 	if [ -n '$(CI)' ] || [ ! -e $(OPENCLAW) ]; then tests=''; fi; \
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart=1 -m "$$tests"; \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart=0 -m "$$tests"; \
 	if [ -z "$$tests" ] && $(BIN)/python -m tests.support.runtimes.installed --has openclaw; then \
 	  touch $(OPENCLAW); \
 	fi

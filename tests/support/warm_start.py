@@ -159,6 +159,8 @@ def _run(arguments: list[str], env: dict[str, str], cwd: str, files: list[str]) 
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND if number else os.O_RDONLY
         os.dup2(os.open(file, flags, 0o600), number)
     sys.argv = ["trunkline", *arguments]
+    # As in a terminal: what runs the tests may have been started in the background, without it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         main()
     except SystemExit as end:

@@ -27,6 +27,13 @@ export function asTexts(value: unknown, most: number): string[] {
   return value.filter((one): one is string => typeof one === "string").slice(0, most);
 }
 
+/** Paths that a call touches. Of more than `most`, the last is empty: what was left out is not
+ * known, and not nothing. */
+export function asPaths(value: unknown, most: number): string[] {
+  const paths = asTexts(value, most + 1);
+  return paths.length <= most ? paths : [...paths.slice(0, most - 1), ""];
+}
+
 /** The words of an error, whatever was thrown. */
 export function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

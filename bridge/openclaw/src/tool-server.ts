@@ -8,7 +8,7 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Verdict } from "./approvals.ts";
-import { asNumber, asObject, asText, asTexts, isObject, wordsOf, type Json } from "./json.ts";
+import { asNumber, asObject, asPaths, asText, isObject, wordsOf, type Json } from "./json.ts";
 
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 const SERVERS_MAX = 50;
@@ -247,7 +247,7 @@ function useOf(params: Json): Use {
     tool: asText(params["tool"]) ?? "",
     input: asObject(params["input"]),
     toolCallId: asText(params["tool_call_id"]) ?? "",
-    paths: asTexts(params["paths"], PATHS_MAX),
+    paths: asPaths(params["paths"], PATHS_MAX),
   };
 }
 

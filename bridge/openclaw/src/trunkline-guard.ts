@@ -4,7 +4,7 @@
  */
 
 import { request as httpRequest } from "node:http";
-import { asObject, asText, asTexts, isObject, wordsOf, type Json } from "./json.ts";
+import { asObject, asPaths, asText, isObject, wordsOf, type Json } from "./json.ts";
 
 const ASKING_MS = 1_800_000; // a person may be asked
 const PATHS_MAX = 100;
@@ -53,7 +53,7 @@ async function guard(api: PluginApi, event: Json, context: Json): Promise<Blocke
       tool,
       input: asObject(event["params"]),
       tool_call_id: asText(event["toolCallId"]) ?? "",
-      paths: asTexts(event["derivedPaths"], PATHS_MAX),
+      paths: asPaths(event["derivedPaths"], PATHS_MAX),
     });
     if (answer["allowed"] === true) return undefined;
     return { block: true, blockReason: asText(answer["reason"]) ?? "It was not allowed." };

@@ -106,9 +106,9 @@ class Http:
         raise Unreachable(f"{self.url} ends each connection before it is used")
 
     async def close(self) -> None:
-        if self._pool is not None:
-            await self._pool.close()
-            self._pool = None
+        pool, self._pool = self._pool, None  # first: nobody is to begin with what is closing
+        if pool is not None:
+            await pool.close()
 
     def address(self, *path: str) -> "URL":
         """`address("sessions", id)`: each part is one segment, whatever it contains."""

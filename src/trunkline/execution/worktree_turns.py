@@ -69,6 +69,8 @@ class WorktreeTurns:
         return Kept(Moment(await self._head(), await view.written()), view)
 
     async def _view(self) -> View:
+        # Of a git that was ended in the middle: nobody else works here.
+        (self._folder / "index.lock").unlink(missing_ok=True)
         config = await config_of(self._repository)
         return await asyncio.to_thread(make_view, self._folder, self._repository, config)
 

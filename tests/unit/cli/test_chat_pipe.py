@@ -12,7 +12,8 @@ def test_a_failure_is_said_once() -> None:
         REFUSED,
         {"type": "user_message", "content": "hi"},
         {**REFUSED, "turn_id": "t"},
+        {**REFUSED, "turn_id": "t2"},
         {**REFUSED, "error": "another"},
     ]
     again = [failures.is_again(Event(number, data)) for number, data in enumerate(said, 1)]
-    assert again == [False, False, True, False]
+    assert again == [False, False, True, False, False]

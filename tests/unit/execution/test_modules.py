@@ -76,7 +76,8 @@ def test_no_server_is_part_of_it() -> None:
     calls = ("start_server(", "create_server(", "TCPServer")
     # The fork server rehearses a turn with a model server of its own, gone before any session. What
     # the fence passes commands through to a list of hosts serves nobody else: it has a password.
-    but = {"semigraph_rehearsal.py", "proxy.py"}
+    # What tries whether such a fence can be had connects to itself, once.
+    but = {"semigraph_rehearsal.py", "proxy.py", "probe.py"}
     paths = [path for path in SOURCE.rglob("*.py") if path.name not in but]
     sources = {path.name: path.read_text(encoding="utf-8") for path in paths}
     assert not [name for name, text in sources.items() if any(call in text for call in calls)]

@@ -28,13 +28,15 @@ class Failures:
     enough."""
 
     def __init__(self) -> None:
-        self._last: Any = None
+        self._start: Any = None
 
     def is_again(self, event: Event) -> bool:
         if event.type != "execution_error":
             return False
-        before, self._last = self._last, (event.data.get("error"), event.data.get("code"))
-        return bool(before == self._last)
+        said = (event.data.get("error"), event.data.get("code"))
+        is_of_start = event.data.get("turn_id") is None
+        before, self._start = self._start, said if is_of_start else None
+        return bool(before == said)
 
 
 class Pipe:

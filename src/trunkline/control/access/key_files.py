@@ -34,7 +34,10 @@ def read(place: Path) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     try:
         with place.open("rb") as file:
-            text = file.read(_BYTES_MAX).decode("ascii")
+            text = file.read(_BYTES_MAX + 1).decode("ascii")
+        # What is not understood may be a damaged key, which would be taken for one that is missing.
+        if len(text) > _BYTES_MAX or _BLOCK.sub("", text).strip():
+            raise Unavailable(f"{place} has something else than whole blocks of keys")
         for label, content in _BLOCK.findall(text):
             if label not in _LABELS or _LABELS[label] in found:
                 raise Unavailable(f"{place} has an unknown or a second block {label!r}")

@@ -125,7 +125,8 @@ class ModelLists:
             self._under_way[user_id] -= 1
             self._under_way += Counter()  # drops those at zero
         shown = None if at == _USUAL.get(provider) else at
-        if shown is None and found:
+        # What is only tried beside a key that is kept says nothing of what that one opens.
+        if shown is None and found and (known is None or key == known.api_key):
             self.heard(user_id, provider, found)
         return ModelList(ok=True, models=found, base_url=shown, code=None, error=None)
 

@@ -39,12 +39,13 @@ def is_weaker(config: Json, before: Json) -> bool:
 
 def _reaches_more(config: Json, before: Json) -> bool:
     """Hosts that are not said are those of the machine."""
-    widths = ("off", "list", "open")
+    widths = ("off", "list")  # and everything else, as records of an earlier version may say
     now, then = (one.get("network") or "open" for one in (config, before))
     if now != then or now != "list":
-        return widths.index(now) > widths.index(then)
+        wide = [widths.index(one) if one in widths else len(widths) for one in (now, then)]
+        return wide[0] > wide[1]
     hosts, known = config.get("network_hosts"), before.get("network_hosts")
-    return hosts != known and (hosts is None or not set(hosts) <= set(known or ()))
+    return hosts != known and (hosts is None or any(one not in (known or ()) for one in hosts))
 
 
 def _care(config: Json) -> int:

@@ -1,7 +1,7 @@
 """More than the fence allows, for one command: what is asked for, and whether it can be given."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -34,9 +34,14 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def widened(
-    allowed: Profile, access: Access, *, hidden: Sequence[Path], machine_network: Network
+    allowed: Profile,
+    access: Access,
+    *,
+    hidden: Callable[[Path], Sequence[Path]],
+    machine_network: Network,
 ) -> Profile:
-    """For one command. `hidden`: what none may see, whoever says yes. Raises RequestFailed."""
+    """For one command. `hidden`: what none may see of that path, whoever says yes. Raises
+    RequestFailed."""
     if access.network and machine_network != "open":
         _refuse(f"the network of this machine is {machine_network!r} for every session")
     read = [place for path in access.read for place in _places(path, hidden)]
@@ -51,7 +56,7 @@ def widened(
     )
 
 
-def _places(path: str, hidden: Sequence[Path]) -> list[str]:
+def _places(path: str, hidden: Callable[[Path], Sequence[Path]]) -> list[str]:
     """A path with a link in it is not what a person read; one that is not there cannot be named to
     the kernel."""
     if "\0" in path or not path.startswith("/"):
@@ -61,7 +66,7 @@ def _places(path: str, hidden: Sequence[Path]) -> list[str]:
     plain = path.rstrip("/") or "/"
     if not profile.is_real(plain):
         _refuse(f"{path[:200]} leads to {os.path.realpath(path)[:200]}; name that instead")
-    places = [str(place) for place in profile.without(Path(plain), hidden)]
+    places = [str(place) for place in profile.without(Path(plain), hidden(Path(plain)))]
     if not places:
         _refuse(f"{path[:200]} is closed to every session, and nobody can open it")
     return places

@@ -22,6 +22,9 @@ from trunkline.execution.texts import Excerpt
 
 
 class Order(msgspec.Struct, kw_only=True):
+    """`parent`: the daemon, with which it ends."""
+
+    parent: int
     profile: Profile
     argv: list[str]
     cwd: str
@@ -41,6 +44,7 @@ async def _run(order: Order) -> Report:
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    family.end_with(order.parent)
     output = Excerpt(limits.TOOL_RESULT_CHARS_MAX)
     try:
         finished = await run_process(

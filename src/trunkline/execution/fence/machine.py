@@ -112,10 +112,12 @@ class Fence:
         )
         if access is None:
             return made
-        # Of what is the user's own, a person may open what they name; the rest stays hidden.
-        named = [Path(path) for path in (*access.read, *access.write)]
-        hidden = [one for one in self._unseen if one in self._hidden or not _holds_any(one, named)]
-        return widened(made, access, hidden=hidden, machine_network=self._network)
+        return widened(made, access, hidden=self._hidden_beside, machine_network=self._network)
+
+    def _hidden_beside(self, named: Path) -> list[Path]:
+        """Of what is the user's own, a person may open what they name themselves, not with the
+        folder above it; the rest stays hidden."""
+        return [one for one in self._unseen if one in self._hidden or not named.is_relative_to(one)]
 
     def _of_program(self, allowed: Profile, start: ipc.Start) -> Profile:
         """What its maker decided stays as it is; what is other sessions', or the control plane's,
@@ -176,7 +178,3 @@ class Fence:
             allowed = named if network == "list" and hosts is not None else self._hosts
             return "list", [one for one in allowed if hosts_of.is_below(one, self._hosts)]
         return network, named if network == "list" else []
-
-
-def _holds_any(folder: Path, paths: Sequence[Path]) -> bool:
-    return any(path.is_relative_to(folder) for path in paths)

@@ -34,6 +34,7 @@ def mask(hidden: Sequence[str], kept: Sequence[str]) -> None:
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
     _mount("none", "/", flags=_REC | _SLAVE)  # what happens in there stays in there
     there = [one for one in hidden if Path(one).is_dir()]
+    files = [one for one in hidden if Path(one).is_file() and not _below(one, there)]
     folders = [one for one in there if not _below(one, there)]
     needed = [one for one in sorted(kept) if _below(one, folders) and Path(one).is_dir()]
     links = [(one, os.readlink(one)) for one in needed if Path(one).is_symlink()]  # noqa: PTH115
@@ -49,6 +50,8 @@ def mask(hidden: Sequence[str], kept: Sequence[str]) -> None:
         Path(place).symlink_to(target)
     for folder in folders:
         _mount("none", folder, flags=_REMOUNT | _BIND | _READ_ONLY | _NO_SUID | _NO_DEVICES)
+    for file in files:
+        _mount("/dev/null", file, flags=_BIND)
     if Path(_SSH_SNIPPETS).is_dir():
         _mount("tmpfs", _SSH_SNIPPETS, "tmpfs", _READ_ONLY, "mode=0755,size=4k")
     capabilities.drop()  # whoever is root in there could take the masks off again

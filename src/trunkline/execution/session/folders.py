@@ -1,6 +1,7 @@
 """Where a session works: the folder that it names, or its machine's; a worktree of it if wanted."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -57,7 +58,11 @@ class Folders:
         if turn_id is not None and self._worktrees.known(session.id) is not None:
             keeping = asyncio.create_task(self._worktrees.keep_turn(session.id, turn_id))
             self._keeping[session.id] = keeping
-            keeping.add_done_callback(lambda _: self._keeping.pop(session.id, None))
+            keeping.add_done_callback(partial(self._kept, session.id))
+
+    def _kept(self, session_id: str, keeping: "asyncio.Task[None]") -> None:
+        if self._keeping.get(session_id) is keeping:
+            del self._keeping[session_id]
 
     async def settled(self, session_id: str) -> None:
         """The next turn may change files."""

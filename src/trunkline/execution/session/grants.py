@@ -30,10 +30,8 @@ from trunkline.execution.process.programs import children, ended
 _log = structlog.get_logger(__name__)
 
 METHOD = "local.run_granted"
-OPEN_MAX = 100  # questions of a session that are remembered; the oldest go first
+OPEN_MAX = 1_000  # questions of a session that are remembered; the oldest go first
 _ENDING_S = 5.0
-
-_NAMED = f'"{names.ACCESS_TOOL}"'
 
 
 class _Question(msgspec.Struct):
@@ -75,30 +73,36 @@ class Grants:
         self._widen = widen
         self._env = env
         self._asked: dict[str, str] = {}
-        """By question, the digest of what it shows."""
+        """By question, the digest of what it shows; empty for one that can grant nothing."""
         self._granted: set[str] = set()
         self._running: set[asyncio.Task[Any]] = set()
 
     def saw(self, event: str) -> None:
         """An event that goes to people, as they will see it."""
-        if _NAMED not in event or "approval_request" not in event:
+        if "approval_request" not in event:
             return
         with suppress(msgspec.MsgspecError):
             asked = msgspec.json.decode(event, type=_Question)
-            if asked.type == "approval_request" and asked.tool_name == names.ACCESS_TOOL:
-                if self._asked.get(asked.request_id) != _digest(asked.tool_input):
-                    self._granted.discard(asked.request_id)  # a yes was for something else
-                self._asked[asked.request_id] = _digest(asked.tool_input)
-                for oldest in list(self._asked)[:-OPEN_MAX]:
-                    self._forget(oldest)
+            if asked.type == "approval_request":
+                self._note(asked)
+
+    def _note(self, asked: _Question) -> None:
+        """People see the first question of an id, and their answer is for that one. So whatever
+        else is asked under it later, also after its answer, is never granted."""
+        shown = _digest(asked.tool_input) if asked.tool_name == names.ACCESS_TOOL else ""
+        if self._asked.setdefault(asked.request_id, shown) != shown:
+            self._asked[asked.request_id] = ""
+            self._granted.discard(asked.request_id)
+        for oldest in list(self._asked)[:-OPEN_MAX]:
+            self._forget(oldest)
 
     def answered(self, data: Json) -> None:
         """What a person said; it comes from the control plane, never from the session."""
         with suppress(msgspec.ValidationError):
             answer = msgspec.convert(data, _Answer)
             if not answer.confirmed:
-                self._forget(answer.request_id)
-            elif answer.request_id in self._asked:
+                self._void(answer.request_id)
+            elif self._asked.get(answer.request_id):
                 self._granted.add(answer.request_id)
 
     def cancel(self) -> None:
@@ -118,6 +122,7 @@ class Grants:
             raise RequestFailed(error.code, str(error)) from error
         _log.info("a command runs with more access", access=access.told)
         order = Order(
+            parent=os.getpid(),
             profile=wider.profile,
             argv=["bash", "--noprofile", "--norc", "-c", str(wanted.tool_input.get("command"))],
             cwd=wider.cwd,
@@ -135,11 +140,17 @@ class Grants:
         """A grant is used up by whoever comes with it, rightly or not."""
         is_granted = wanted.request_id in self._granted
         is_same = self._asked.get(wanted.request_id) == _digest(wanted.tool_input)
-        self._forget(wanted.request_id)
+        self._void(wanted.request_id)
         if not (is_granted and is_same):
             _log.warning("more access than was allowed", is_granted=is_granted)
             why = "nobody has allowed this command with this access; ask for it once more"
             raise RequestFailed("NOT_GRANTED", why)
+
+    def _void(self, request_id: str) -> None:
+        """Its answer is given, or used up: the id is good for nothing any more."""
+        if request_id in self._asked:
+            self._asked[request_id] = ""
+        self._granted.discard(request_id)
 
     def _forget(self, request_id: str) -> None:
         self._asked.pop(request_id, None)
@@ -153,7 +164,9 @@ def _digest(tool_input: Json) -> str:
 async def _launched(order: Order, env: Mapping[str, str]) -> Json:
     process = await children.start(
         sys.executable,
-        *("-m", "trunkline.execution.fence.launcher"),
+        # Nothing of the folder that this process was started in is part of the program: it may be
+        # one that sessions write.
+        *("-P", "-m", "trunkline.execution.fence.launcher"),
         env=env,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

@@ -74,7 +74,12 @@ def test_the_manuals_way_from_a_folder_to_a_file_is_the_right_one(tmp_path: Path
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda text: "my shopping list", "is no file of keys"),
+        (lambda text: "my shopping list", "something else than whole blocks"),
+        (
+            lambda text: text.replace("-----END TRUNKLINE SEALING", "----END TRUNKLINE SEALING", 1),
+            "something else",
+        ),
+        (lambda text: text + "\n" * 70_000, "something else"),
         (lambda text: text + "\N{SNOWMAN}", "is no file of keys"),
         (lambda text: text + text, "a second block"),
         (lambda text: text.replace("SEALING", "OTHER"), "unknown"),

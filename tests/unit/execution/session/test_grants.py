@@ -108,13 +108,32 @@ async def test_a_yes_before_the_question_or_after_another_one_is_for_nothing(
     assert await code_of(grants, INPUT) == "NOT_GRANTED"
 
 
+async def test_an_id_grants_nothing_but_what_was_asked_first_under_it(grants: Grants) -> None:
+    harmless = {**INPUT, "command": "ls"}
+    ask(grants, harmless)  # which is what people see, and say yes to
+    ask(grants, INPUT)
+    say(grants)
+    assert await code_of(grants, INPUT) == "NOT_GRANTED"
+    ask(grants, harmless, "q-2")
+    say(grants, request_id="q-2")
+    assert await code_of(grants, harmless, "q-2") == "STOPPED"
+    ask(grants, INPUT, "q-2")
+    say(grants, request_id="q-2")  # as it is told again to whoever asks again
+    assert await code_of(grants, INPUT, "q-2") == "NOT_GRANTED"
+    ask(grants, {}, "q-3", tool_name="ask_user")
+    say(grants, request_id="q-3")
+    ask(grants, INPUT, "q-3")
+    say(grants, request_id="q-3")
+    assert await code_of(grants, INPUT, "q-3") == "NOT_GRANTED"
+
+
 async def test_a_question_of_another_tool_or_event_grants_nothing(grants: Grants) -> None:
     ask(grants, INPUT, tool_name="bash")
     say(grants)
     assert await code_of(grants, INPUT) == "NOT_GRANTED"
-    ask(grants, INPUT, type="tool_call_start", content="approval_request")
-    say(grants)
-    assert await code_of(grants, INPUT) == "NOT_GRANTED"
+    ask(grants, INPUT, "q-2", type="tool_call_start", content="approval_request")
+    say(grants, request_id="q-2")
+    assert await code_of(grants, INPUT, "q-2") == "NOT_GRANTED"
     grants.saw(f'"{TOOL}" approval_request {{')
 
 
@@ -186,6 +205,17 @@ async def test_a_command_gets_what_was_allowed_and_nothing_else(place: Path) -> 
     assert (place / "out" / "a").read_text() == "x\n"
     assert (place / "given").read_text() == "what is needed"
     assert done["finished"]["exit_code"] == 0
+
+
+@FENCED
+async def test_one_file_that_is_named_opens_nothing_else_of_its_folder(place: Path) -> None:
+    (place / "user" / ".ssh" / "id").write_text("a private key")
+    command = f"cat {place}/user/.ssh/config {place}/user/.ssh/id"
+    named = [f"{place}/user", f"{place}/user/.ssh/config"]
+    tool_input = {"command": command, "why": "x", "read": named}
+    output = (await run(granting(place, tool_input), tool_input))["output"]
+    assert "Host a" in output
+    assert "a private key" not in output
 
 
 @FENCED

@@ -27,6 +27,9 @@ _READS = frozenset(
     )
 )
 """Of OpenClaw's own tools, those that change nothing; one that is not known may."""
+_PATHS = ("path", "file_path", "filePath", "file")
+_REWRITTEN = ("~", "@", "file:")
+_SAME_COMMAND = frozenset(("command", "timeout", "yieldMs", "background", "pty"))
 _LOOKS = frozenset(("list", "poll", "log"))  # what `process` may do besides
 
 
@@ -53,13 +56,29 @@ async def judged(params: dict[str, Any], _tell: object) -> Json:
     if changes is None:
         changes = not _only_reads(asked.tool_name, asked.tool_input)
     found = judge(
-        call_of(asked.tool_name, asked.tool_input, Path(asked.workspace), asked.paths or None),
+        call_of(asked.tool_name, _understood(asked), Path(asked.workspace), _paths(asked)),
         Danger(changes=changes),
         Permits(asked.rules).rules,
         care_of(settings.mode, settings.confirm, fenced=False),  # its gateway runs outside of one
     )
     told: Json = {"outcome": found.outcome, "why": found.why}
     return told if found.rule is None else {**told, "rule": found.rule}
+
+
+def _understood(asked: Asked) -> Json:
+    """Without a command that runs elsewhere or with other variables than people think who read
+    it: no rule allows that."""
+    given = asked.tool_input
+    return given if given.keys() <= _SAME_COMMAND else {**given, "command": None}
+
+
+def _paths(asked: Asked) -> list[str] | None:
+    """None where the arguments say it. OpenClaw makes other files of some ways to write one, and
+    such a one is told as unknown."""
+    named = asked.paths or [
+        one for name in _PATHS if isinstance(one := asked.tool_input.get(name), str)
+    ]
+    return ["" if one.startswith(_REWRITTEN) else one for one in named] or None
 
 
 def _only_reads(tool: str, given: Json) -> bool:
