@@ -126,6 +126,8 @@ class Fence:
         hidden = [str(one) for one in self._hidden] if self._found.masks else []
         own = [home.sessions / home.session(start.session_id).name, home.programs, home.skills]
         kept = [internal / one.relative_to(home.internal) for one in (*own, home.cache)]
+        for one in kept:  # only what is there can be kept
+            one.mkdir(mode=0o700, parents=True, exist_ok=True)
         work = home.workspace_of(start.workspace).resolve()
         kept += [work, *map(Path, start.writable), Path(sys.prefix), Path(sys.base_prefix)]
         return msgspec.structs.replace(
