@@ -172,7 +172,7 @@ async def test_a_proof_counts_for_its_own_connection_alone(tmp_path: Path) -> No
 
 async def test_a_completion_is_asked_for_on_the_connection_that_was_proved(tmp_path: Path) -> None:
     async with Successor(tmp_path) as successor:
-        with pytest.raises(HTTPException):
+        with pytest.raises((HTTPException, ConnectionError)):  # it hangs up, in one way or another
             await asyncio.to_thread(candidates, "agents", "", None, None, str(tmp_path))
         assert successor.seen
         assert not any("tl_the-admins" in one for one in successor.seen)
