@@ -84,9 +84,7 @@ async def _keep(lock: "_Lock", url: str, lost: Callable[[str], None], retry_s: f
             if holder is None:
                 _log.warning("the database is held again")
                 break
-            if (
-                holder and holder != lock.name
-            ):  # ours is let go when the database learns that it is broken
+            if holder != lock.name:  # ours is let go when the database learns that it is broken
                 lost(_in_use(url, holder))
                 return
             await asyncio.sleep(retry_s)
