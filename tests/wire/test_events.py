@@ -1,6 +1,7 @@
 """Session events are read leniently: an odd field never hides an event."""
 
 import json
+import tracemalloc
 
 import pytest
 
@@ -72,3 +73,18 @@ def test_a_bounded_text_is_the_beginning_of_all_pieces_and_says_when_it_is_cut()
     large = BoundedText(2)
     large.add("abc")
     assert (large.text, large.is_cut) == ("ab", True)
+
+
+def test_a_text_of_many_pieces_weighs_little_more_than_its_letters() -> None:
+    pieces = 50_000
+    tracemalloc.start()
+    try:
+        text = BoundedText(10 * pieces)
+        for number in range(pieces):
+            text.add(f"{number:6d}")
+            text.add("")
+        weight, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert text.text == "".join(f"{number:6d}" for number in range(pieces))
+    assert weight < 2 * len(text.text)

@@ -22,6 +22,7 @@ TERMINAL = ("execution_complete", "execution_error")
 
 _GIVEN = ("tool_input", "args", "arguments", "input")
 _EMPTY: tuple[Any, ...] = ({}, [], "")
+_PIECES_MAX = 256  # of a text, before they are joined
 
 
 class SessionEvent(msgspec.Struct):
@@ -208,20 +209,28 @@ def keep(kept: dict[_Key, _Value], key: _Key, value: _Value, count_max: int) -> 
 
 @dataclass(slots=True)
 class BoundedText:
-    """The pieces of one text, up to a bound: the log has them all. A value."""
+    """The pieces of one text, up to a bound: the log has them all. A value.
+
+    A long answer has some hundred thousand pieces, of a word each. As objects they would take ten
+    times what they say, and the garbage collector would stop everybody to look at each of them.
+    """
 
     chars_max: int
+    _joined: list[str] = field(default_factory=list)
     _pieces: list[str] = field(default_factory=list)
     _chars: int = 0
 
     def add(self, piece: str) -> None:
-        if self._chars < self.chars_max:
+        if piece and self._chars < self.chars_max:
             self._pieces.append(piece)
+            if len(self._pieces) == _PIECES_MAX:
+                self._joined.append("".join(self._pieces))
+                self._pieces.clear()
         self._chars += len(piece)
 
     @property
     def text(self) -> str:
-        return "".join(self._pieces)[: self.chars_max]
+        return "".join([*self._joined, *self._pieces])[: self.chars_max]
 
     @property
     def is_cut(self) -> bool:
