@@ -98,6 +98,10 @@ IDLE_WARM_CONNECTIONS = 200  # opened before the first reading, so that set-up c
 IDLE_READERS_PER_SESSION = 10
 IDLE_LINES_PER_STEP = 100  # a ticket lives 30 s; a step of lines is opened well within that
 PASSED_SESSIONS = 10_000  # a year of a busy person
+PASSED_TOGETHER = 500  # between two pauses
+# Longer than what is said is left to wait for the fold: how much waits on a quick machine, some MiB
+# of a bounded buffer, would otherwise be taken for what is kept of the sessions.
+PASSED_PAUSE_S = 1.5
 PASSED_SAMPLES = 10  # the lowest of so many, over the last twentieth, is what is resident
 REPLAY_EVENTS = 500  # the ring of document 000 §7
 REPLAY_PUBLISHED = 700  # more than the ring, so that a replay starts inside it

@@ -86,7 +86,8 @@ def legend(results: Results) -> str:
     if results.sessions_passed:
         lines.append(
             f"- Sessions that came and went: {results.sessions_passed:,}, each made, used for one "
-            f"turn and closed before the next. Resident memory is the lowest of "
+            f"turn and closed before the next. After each {budgets.PASSED_TOGETHER} nothing is "
+            "said for a moment, and the journal is folded. Resident memory is the lowest of "
             f"{budgets.PASSED_SAMPLES} looks over the twentieth before; its growth is counted from "
             "the first fifth to the last session."
         )

@@ -1,7 +1,7 @@
 """Sessions that come and go: each is made, used for one turn and closed before the next.
 
 What the server keeps of a closed session, it keeps for ever; so its resident memory is looked at
-after a tenth, a fifth and all of them.
+after a tenth, a fifth and all of them. Now and then nothing is said, and the journal is folded.
 """
 
 import json
@@ -34,6 +34,8 @@ def passing_sessions(
         _one(generator, rest, token, machine_id)
         if number % step == 0:
             samples = [*samples[1 - budgets.PASSED_SAMPLES :], running(side).rss_kib() / 1024]
+        if number % budgets.PASSED_TOGETHER == 0:
+            time.sleep(budgets.PASSED_PAUSE_S)
         if number in marks:
             mib[number] = min(samples)
     close_all(generator)
