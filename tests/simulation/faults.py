@@ -25,7 +25,7 @@ from trunkline.control.sessions.core import SessionCore
 from trunkline.control.sessions.projection import Position, Projection, Step
 from trunkline.control.sessions.state import SessionState
 from trunkline.wire.agp.device import Device
-from trunkline.wire.commands import Command
+from trunkline.wire.commands import Command, Say
 from trunkline.wire.yeaft.agent_talk import AgentTalk
 from trunkline.wire.yeaft.conversation import Phase
 from trunkline.wire.yeaft.inward_state import Inward
@@ -355,6 +355,20 @@ def _() -> Any:
             one.enter(Phase.NEW if one.phase in (Phase.NEW, Phase.STARTING) else Phase.RESTING)
 
     return patch.object(AgentTalk, "line_down", line_down)
+
+
+@fault("an agent that lists late is told again what it has")
+def _() -> Any:
+    real = AgentTalk._is_lost
+
+    def is_lost(self: AgentTalk, say: Say) -> bool:
+        is_lost = real(self, say)
+        since_s = self.conversation(say.session_id).silent_s
+        if self.state.returned and since_s is not None and self.state.now_s - since_s >= 2.0:
+            self._resume()
+        return is_lost
+
+    return patch.object(AgentTalk, "_is_lost", is_lost)
 
 
 @fault("a device that has lost its turn is waited for")

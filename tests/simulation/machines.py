@@ -12,6 +12,8 @@ from tests.simulation.styles import Style
 from trunkline.wire.commands import Answer, Cancel, Say, Start, Steer, Stop
 
 _ASKS_S = 300.0  # a question that nobody answers is given up
+_THINKS_S = 12.0  # an agent's model now and then, before it says a first word
+_LISTS_AFTER_S = (0.5, 3.0, 15.0, 90.0, 200.0)  # some agents, once they are back
 SETTLED_S = 60.0  # what is to be told on a line was told on it by then
 
 
@@ -27,6 +29,7 @@ class World(Protocol):
     def broke(self, link: Link) -> None: ...
     def turn_of(self, session_id: str, text: str) -> str: ...
     def was_missed(self, session_id: str, turn_id: str) -> bool: ...
+    def has_words(self, session_id: str, turn_id: str) -> bool: ...
 
 
 class Job:
@@ -76,6 +79,8 @@ class SimMachine:
         self._seqs: dict[str, int] = {}
         self._is_fresh = True
         self._came_s = 0.0
+        self._listed: Link | None = None
+        """The line on which it has said what it is at."""
         self._dialect = style.dialect(machine_id, world.turn_of)
         self._buffer: list[Any] = []
         """What it said while it had no line."""
@@ -208,11 +213,26 @@ class SimMachine:
         if self.style.kind == "yeaft":  # no agent gives up, so it asks again what may be lost
             for job in [one for jobs in self._sessions.values() for one in jobs if one.is_asking]:
                 self._ask(job)
-        first = self._dialect.first({one: bool(jobs) for one, jobs in self._sessions.items()})
+        first = self._first()
+        self._listed = self.link
         if self._world.random.random() < 0.5:
-            first.reverse()  # some list what they are at only behind their sync
+            first.reverse()  # some list what they are at only behind their sync, or much later
+            if len(first) > 1 and self._world.random.random() < 0.5:
+                del first[1:]
+                self._listed = None
+                after_s = self._world.random.choice(_LISTS_AFTER_S)
+                self._world.after(after_s, self._list_late, self.link)
         self._up(*first)
-        self._list()
+        if self.style.kind == "vm":
+            self._list()
+
+    def _list_late(self, link: Link | None) -> None:
+        if self.link is link:
+            self._listed = link
+            self._list()
+
+    def _first(self) -> list[Any]:
+        return self._dialect.first({one: bool(jobs) for one, jobs in self._sessions.items()})
 
     def _acked(self, acked: dict[str, int]) -> None:
         for session_id, seq in acked.items():
@@ -221,9 +241,11 @@ class SimMachine:
                 self._outbox[session_id] = kept
 
     def _list(self) -> None:
-        """Its heartbeat."""
+        """Its heartbeat, once it has listed what it has at all."""
         if self.style.kind == "vm" and self.style.lists:
             self._up(("list", list(self._sessions)))
+        elif self.style.kind == "yeaft" and self.style.lists and self._listed is self.link:
+            self._up(*self._first()[:1])
 
     def runs(self, session_id: str) -> bool:
         return session_id in self._sessions
@@ -242,6 +264,8 @@ class SimMachine:
         if before and say.turn_id < before[-1] and say.turn_id not in self.told and not is_late:
             self.disorder = f"{self.id} is told {say.turn_id} after {before[-1]}"
         self._order.setdefault(say.session_id, set()).add(say.turn_id)
+        if self.style.kind == "yeaft" and say.turn_id in self.told:
+            self._is_told_again(say)
         self.told[say.turn_id] = self.told.get(say.turn_id, 0) + 1
         self._world.trace(f"{self.id} is told {say.turn_id}")
         if say.session_id not in self._sessions:
@@ -260,12 +284,19 @@ class SimMachine:
             count = self._world.random.choice((1, 1, 2, 8))
             job.questions = [f"{job.turn_id}?{number}" for number in range(count)]
         jobs = self._sessions[say.session_id]
-        is_at_it = any(one.turn_id == say.turn_id for one in jobs)
-        if is_at_it and self.style.lists:  # else nobody can know
+        if any(one.turn_id == say.turn_id for one in jobs):
             self.disorder = f"{self.id} is told {say.turn_id}, which it is at"
         jobs.append(job)
         if len(jobs) == 1:
-            self._work_later(job)
+            self._work_later(job, is_new=True)
+
+    def _is_told_again(self, say: Say) -> None:
+        """It has begun it. That nobody can know where it was done with it, or died at it, and not
+        one word of it arrived; and never where it does not say what it is at."""
+        if not self.style.lists:
+            self.disorder = f"{self.id}, which lists nothing, is told {say.turn_id} twice"
+        elif self._world.has_words(say.session_id, say.turn_id):
+            self.disorder = f"{self.id} is told {say.turn_id}, which it has spoken of"
 
     def _steer(self, steer: Steer) -> None:
         for job in self._sessions.get(steer.session_id, []):
@@ -276,8 +307,10 @@ class SimMachine:
 
     # What it does
 
-    def _work_later(self, job: Job) -> None:
+    def _work_later(self, job: Job, *, is_new: bool = False) -> None:
         delay_s = self._world.random.choice((0.001, 0.01, 0.2, 3.0))
+        if is_new and self.style.kind == "yeaft" and self._world.random.random() < 0.1:
+            delay_s = _THINKS_S
         self._world.after(delay_s, self._work, self._life, job)
 
     def _work(self, life: int, job: Job) -> None:

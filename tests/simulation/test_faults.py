@@ -8,9 +8,9 @@ from tests.simulation.runner import first_failure
 _SEEDS_MAX = 10_000
 _SINCE = {
     "a turn that begins anew does not get what was said to it": 830,
-    "a machine that lists nothing is told once that a session was moved away": 960,
+    "a machine that lists nothing is told once that a session was moved away": 2_940,
     "a start that went into a broken line is believed to have arrived": 1_880,
-    "what waited for an agent on an earlier line goes out beside its repeat": 380,
+    "what waited for an agent on an earlier line goes out beside its repeat": 2_480,
 }
 """Where the search begins for those that would take long to be found."""
 

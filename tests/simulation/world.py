@@ -107,6 +107,11 @@ class Simulation:
             for line, _ in self.disk.events[session_id]
         )
 
+    def has_words(self, session_id: str, turn_id: str) -> bool:
+        """Whether something that a machine said of the turn is in the log."""
+        own, said = f'"turn_id":"{turn_id}"', '{"type":"text_chunk"'
+        return any(one.startswith(said) and own in one for one, _ in self.disk.events[session_id])
+
     def _new_id(self) -> str:
         self._turns += 1
         return f"turn-{self._turns:03}"

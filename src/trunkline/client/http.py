@@ -52,6 +52,7 @@ class Http:
         self._where = where
         self._pool: aiohttp.ClientSession | None = None
         self._challenge = asyncio.Lock()
+        self._proving: set[asyncio.Task[None]] = set()
         self._is_wrong = False
         """Whether the last challenge was not answered well."""
 
@@ -81,12 +82,20 @@ class Http:
                     raise _NotProved
 
     async def _prove(self) -> None:
+        """In a task of its own, which goes on when who asked is cancelled: others wait for it, and
+        the pool keeps no connection that is not proved."""
+        proving = asyncio.ensure_future(self._challenged())
+        self._proving.add(proving)
+        proving.add_done_callback(self._proving.discard)
+        await asyncio.shield(proving)
+
+    async def _challenged(self) -> None:
         async with self._challenge:
             try:
                 await check(self._where, self.prove)
             except BaseException:
                 self._is_wrong = True
-                await self.close()  # with the connection on which no proof came
+                await self._close_pool()  # with the connection on which no proof came
                 raise
             self._is_wrong = False
 
@@ -106,6 +115,13 @@ class Http:
         raise Unreachable(f"{self.url} ends each connection before it is used")
 
     async def close(self) -> None:
+        proving = list(self._proving)
+        for one in proving:
+            one.cancel()
+        await asyncio.gather(*proving, return_exceptions=True)
+        await self._close_pool()
+
+    async def _close_pool(self) -> None:
         pool, self._pool = self._pool, None  # first: nobody is to begin with what is closing
         if pool is not None:
             await pool.close()

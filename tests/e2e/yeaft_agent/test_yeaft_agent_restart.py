@@ -111,6 +111,7 @@ async def test_a_cancel_of_an_earlier_turn_is_not_the_next_ones(tmp_path: Path) 
         await user.say(session, "two")
         await agent.prompt("two")
     async with running(tmp_path / "data") as process, turn.agent_at(process) as back:
+        await back.sync({"id": session, "processing": False})
         await back.prompt("two")
         await turn.pass_by(back)
         assert back.of_type("cancel_execution") == []

@@ -4,7 +4,16 @@ once."""
 import pytest
 
 from tests.wire.core_by_hand import CoreByHand
-from tests.wire.yeaft.agent_by_hand import GRACE_S, QUIET_S, RESUME_S, Here, names, result, said
+from tests.wire.yeaft.agent_by_hand import (
+    BUSY_SILENCE_S,
+    GRACE_S,
+    QUIET_S,
+    SILENCE_S,
+    Here,
+    names,
+    result,
+    said,
+)
 from trunkline.wire.commands import Cancel, Say
 from trunkline.wire.yeaft.inward_state import DEPLOYED, DOCUMENTED
 
@@ -25,10 +34,15 @@ def _returns(here: Here) -> None:
     here.synced()
 
 
-def test_a_message_that_nothing_was_heard_of_is_said_again(here: Here) -> None:
+def _is_told_again(here: Here, turn_id: str = "t1") -> bool:
+    """Whether the core, after all that it was told, sends the turn to the agent again."""
+    return turn_id not in here.core.resumed[-1]
+
+
+def test_a_message_that_the_agent_says_it_is_not_at_is_said_again(here: Here) -> None:
     _returns(here)
-    here.passes(RESUME_S)
-    assert here.core.resumed[1:] == [[]]
+    here.listed()
+    assert here.core.resumed[1:] == [["t1"], []]
     assert names(here.say("t1")) == ["resume_conversation"]
     assert [one["text"] for one in here.ready()] == ["do t1"]
 
@@ -49,30 +63,82 @@ def _shows(here: Here, sign: str) -> None:
     here.hears(said("half")) if sign == "words" else here.listed(s=True)
 
 
+@pytest.mark.parametrize("after_s", [0.0, 1.0, 3.0, 15.0, SILENCE_S - 1.0])
 @pytest.mark.parametrize("sign", ["words", "busy"])
 def test_a_message_that_the_agent_shows_to_have_only_behind_its_sync_is_known(
-    here: Here, sign: str
+    here: Here, sign: str, after_s: float
 ) -> None:
-    """Deployed agents may list what they are at only then."""
+    """Deployed agents may list what they are at only then, and a busy one much later."""
     _returns(here)
-    assert here.core.resumed[1:] == []
+    for _ in range(2):
+        here.passes(after_s / 2)
+        assert not _is_told_again(here)
     _shows(here, sign)
-    here.passes(RESUME_S)
-    assert here.core.resumed[1:] == [["t1"]]
+    assert not _is_told_again(here)
     here.hears(result())
     assert [one["turn_id"] for one in here.core.ends] == ["t1"]
+    assert here.says() == ["do t1"]
+
+
+def test_a_message_that_nothing_says_whether_the_agent_has_is_not_said_again(here: Here) -> None:
+    """Some agents never list what they are at. They may have begun it, and still end it."""
+    _returns(here)
+    here.passes(0)
+    here.passes(SILENCE_S - 1)
+    assert here.core.ends == []
+    assert names(here.passes(1)) == ["cancel_execution"]
+    (end,) = here.core.ends
+    assert (end["type"], end["code"]) == ("execution_error", "DELIVERY_UNKNOWN")
+    assert here.core.late == {"s": ["t1"]}
+    assert not _is_told_again(here)
+    assert here.says() == ["do t1"]
+
+
+def test_a_message_that_the_agent_lists_as_its_work_is_waited_for_longer(here: Here) -> None:
+    _returns(here)
+    here.listed(s=True)
+    here.passes(0)
+    here.passes(BUSY_SILENCE_S - 1)
+    assert here.core.ends == []
+    here.passes(1)
+    assert [one["code"] for one in here.core.ends] == ["MACHINE_SILENT"]
+
+
+def test_another_conversation_does_not_wait_for_the_list(here: Here) -> None:
+    _returns(here)
+    here.core.open("other", "t2")
+    assert names(here.say("t2", "other")) == ["create_conversation"]
+    assert [one["text"] for one in here.ready(session_id="other")] == ["do t2"]
 
 
 @pytest.mark.parametrize("sign", ["words", "busy"])
 def test_a_message_that_the_agent_shows_to_have_at_the_last_moment_is_not_said_again(
     here: Here, sign: str
 ) -> None:
+    """The core is about to say it again, since a list was without it."""
     _returns(here)
-    here.passes(RESUME_S)
+    here.listed()
     _shows(here, sign)
     assert here.say("t1") == []
     here.hears(result())
     assert [one["turn_id"] for one in here.core.ends] == ["t1"]
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["before sync", "behind sync"])
+def test_a_message_that_it_once_listed_as_its_work_is_not_said_again(
+    here: Here, is_first: bool
+) -> None:
+    """Its words were lost with the line, and perhaps its end."""
+    here.listed(s=True)
+    here.again()
+    if is_first:
+        here.listed(s=False)
+        here.synced()
+    else:
+        here.synced()
+        here.listed(s=False)
+    assert here.core.resumed[-1] == ["t1"]
+    assert [one["code"] for one in here.core.ends] == ["MACHINE_RESTARTED"]
 
 
 @pytest.mark.parametrize("conversations", [{}, {"s": False}], ids=["unlisted", "at rest"])
@@ -80,8 +146,9 @@ def test_a_late_list_without_a_message_is_not_waited_behind(
     here: Here, conversations: dict[str, bool]
 ) -> None:
     _returns(here)
+    here.passes(15)
     here.listed(**conversations)
-    assert here.core.resumed[1:] == [[]]
+    assert here.core.resumed[-1] == []
     here.say("t1")
     here.ready()
     assert here.says() == ["do t1", "do t1"]
@@ -89,12 +156,14 @@ def test_a_late_list_without_a_message_is_not_waited_behind(
 
 def test_what_was_waited_for_on_a_line_that_broke_is_waited_for_anew(here: Here) -> None:
     _returns(here)
+    here.passes(0)
+    here.passes(SILENCE_S - 1)
     here.again()
-    here.passes(RESUME_S)
-    assert here.core.resumed[1:] == []
+    here.passes(SILENCE_S)
     here.listed(s=True)
     here.synced()
-    assert here.core.resumed[1:] == [["t1"]]
+    assert here.core.resumed[-1] == ["t1"]
+    assert here.core.ends == []
 
 
 def test_a_message_of_a_conversation_that_is_being_created_goes_out_once_on_a_line() -> None:
@@ -130,6 +199,7 @@ def test_a_cancel_that_may_have_been_lost_goes_out_again_and_has_its_time(here: 
 
 def test_a_conversation_that_cannot_be_resumed_is_created_anew(here: Here) -> None:
     _returns(here)
+    here.listed()
     here.say("t1")
     error = {"type": "error", "conversationId": "s", "message": "not found"}
     assert names(here.hears(error)) == ["create_conversation"]

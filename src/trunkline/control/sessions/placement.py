@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import or_, select
+from sqlalchemy import Text, cast, or_, select
 
 from trunkline import limits
 from trunkline.control.gathering import Gathering
@@ -60,13 +60,13 @@ class Placement:
         """The newest that were moved away from the machine, with their status."""
         table, machines = schema.sessions, schema.machines
         owner = select(machines.c.user_id).where(machines.c.id == machine_id).scalar_subquery()
-        query = select(table.c.id, table.c.status, table.c.left_machines).where(
+        query = select(table.c.id, table.c.status).where(
             table.c.user_id == owner,
             table.c.machine_id != machine_id,
-            table.c.left_machines.is_not(None),
+            cast(table.c.left_machines, Text).contains(f'"{machine_id}"', autoescape=True),
         )
         rows = await self._store.all(query.order_by(table.c.id.desc()).limit(limits.PAGE_MAX))
-        return {row.id: row.status for row in rows if machine_id in (row.left_machines or [])}
+        return {row.id: row.status for row in rows}
 
     async def left(self, machine_id: str, session_ids: Iterable[str]) -> dict[str, str]:
         """The same, of sessions that there are."""

@@ -38,13 +38,9 @@ class AgentState(msgspec.Struct):
     busy: set[str] = set()
     """Conversations that the agent says it is busy with."""
     returned: list[Say] = []
-    """Turns that it was told of on an earlier line, when it was synced."""
-    resume_s: float | None = None
-    """Until when it is waited for its list, if that may say whether it has them."""
+    """Turns that it was told of on an earlier line, until it says what it is at."""
     missing: set[str] = set()
-    """Those of them that it seemed not to have: the core tells them again."""
-    begun: list[Say] = []
-    """Turns that it had begun on an earlier line, until it says what it is at."""
+    """Those of them that it said it is not at: the core tells them again."""
 
     def encode(self) -> bytes:
         return msgspec.json.encode(self)

@@ -51,11 +51,10 @@ class AgentTalk(Telling):
         """`work_dir`: where the agent says that it works."""
         self.state.work_dir = work_dir
         self.state.is_up, self.state.is_synced, self.state.has_listed = True, False, False
-        self.state.busy, self.state.begun, self.state.missing = set(), [], set()
-        self.state.resume_s = None
+        self.state.busy, self.state.returned, self.state.missing = set(), [], set()
 
     def line_down(self) -> None:
-        self.state.is_up, self.state.resume_s = False, None
+        self.state.is_up = False
         self.state.timed.clear()
         for session_id, say in list(self.state.current.items()):
             if not self._is_sent(say):
@@ -64,17 +63,19 @@ class AgentTalk(Telling):
             conversation.line_down()
 
     def synced(self, now_s: float) -> None:
-        """The agent has sent what it had kept: what it knows nothing of goes out again."""
+        """The agent has sent what it had kept. What it was told of on an earlier line it may have
+        begun in silence: only its list says that it has not, and some agents list what they are at
+        much later, or never."""
         if self.state.is_synced or not self.state.is_up:
             return
         self.state.now_s, self.state.is_synced = now_s, True
         self.state.returned = [say for say in self.state.current.values() if self._is_sent(say)]
         for say in self.state.current.values():
             self.conversation(say.session_id).inward.came_back()
-        if self.state.has_listed or all(self._has(say) for say in self.state.returned):
+        if self.state.has_listed:
             self._resume()
-        else:  # some agents list what they are at only now
-            self.state.resume_s = self._wake(self._bounds.resume_wait_s)
+        else:
+            self.out.append(actions.Resumed([say.turn_id for say in self.state.returned]))
         for session_id in self._turns.open_sessions():  # made while it was away
             conversation = self.conversation(session_id)
             if conversation.phase is Phase.NEW:
@@ -83,18 +84,18 @@ class AgentTalk(Telling):
     def _has(self, say: Say) -> bool:
         """Whether the agent has shown that it was told of it."""
         inward = self.conversation(say.session_id).inward
-        is_busy = say.session_id in self.state.busy
+        is_busy = inward.was_listed or say.session_id in self.state.busy
         return self._is_sent(say) and (is_busy or inward.has_spoken or inward.is_cancelling)
 
     def _resume(self) -> None:
-        """What it does not have, it is told again."""
-        self.state.resume_s = None
-        self.state.begun = [say for say in self.state.returned if self._has(say)]
-        begun = [say.turn_id for say in self.state.begun]
-        self.state.missing = {say.turn_id for say in self.state.returned}.difference(begun)
-        if self.state.has_listed:
-            self._end_lost()
-        self.out.append(actions.Resumed(begun))
+        """The agent has said what it is at: what it does not have, it is told again."""
+        returned, self.state.returned = self.state.returned, []
+        begun = [say for say in returned if self._has(say)]
+        turns = [say.turn_id for say in begun]
+        self.state.missing = {say.turn_id for say in returned}.difference(turns)
+        for say in begun:
+            self._end_lost(say)
+        self.out.append(actions.Resumed(turns))
 
     def listed(self, conversations: Mapping[str, bool]) -> None:
         """What runs there, and which of it is busy. Sent often."""
@@ -102,28 +103,26 @@ class AgentTalk(Telling):
         for session_id in conversations:
             if self._turns.open_turns(session_id) is not None:
                 self.conversation(session_id).is_there()
+        for session_id, say in self.state.current.items():
+            if session_id in self.state.busy and self._is_sent(say):
+                self.conversation(session_id).inward.was_listed = True
         is_first, self.state.has_listed = not self.state.has_listed, True
-        if self.state.resume_s is not None:
+        if is_first and self.state.is_synced:
             self._resume()
-        elif is_first and self.state.is_synced:
-            self._end_lost()
 
-    def _end_lost(self) -> None:
+    def _end_lost(self, say: Say) -> None:
         """What the agent had begun and is not at any more was lost with its program. It is at what
         it speaks of on this line, whether its list says so or not. (Deployed agents may say what
         they are at only after they have said that they are done with what they had to say first.)
         """
-        begun, self.state.begun = self.state.begun, []
-        for say in begun:
-            inward = self.conversation(say.session_id).inward
-            is_silent = inward.turn_id == say.turn_id and inward.is_silent
-            if not is_silent or say.session_id in self.state.busy:
-                continue
-            if inward.is_cancelling:
-                self._finish(say, "execution_complete", cancelled=True)
-            else:
-                why = "the agent was restarted in the middle of this turn"
-                self._finish(say, "execution_error", error=why, code="MACHINE_RESTARTED")
+        inward = self.conversation(say.session_id).inward
+        if not inward.is_silent or say.session_id in self.state.busy:
+            return
+        if inward.is_cancelling:
+            self._finish(say, "execution_complete", cancelled=True)
+        else:
+            why = "the agent was restarted in the middle of this turn"
+            self._finish(say, "execution_error", error=why, code="MACHINE_RESTARTED")
 
     # Inputs: what it says of a conversation. Plain pieces of text go past this: see `plain`.
 
@@ -285,14 +284,12 @@ class AgentTalk(Telling):
         due = [at_s for say, at_s in self.state.grace.values() if not self._has_ended(say)]
         due += self.state.stopping.values()
         deadlines = [self.conversation(one).deadline_s for one in self.state.timed]
-        due += [at_s for at_s in (self.state.resume_s, *deadlines) if at_s is not None]
+        due += [at_s for at_s in deadlines if at_s is not None]
         return min(due, default=None)
 
     def tick(self, now_s: float, ts: int, *, is_stalled: bool = False) -> None:
         """Once a second, and when `Wake` says so. `is_stalled`: it is we who do not listen."""
         self.state.now_s = now_s
-        if self.state.resume_s is not None and now_s >= self.state.resume_s:
-            self._resume()
         for session_id, (say, at_s) in list(self.state.grace.items()):
             if now_s >= at_s:
                 del self.state.grace[session_id]
@@ -335,11 +332,19 @@ class AgentTalk(Telling):
 
     def _give_up(self, say: Say) -> None:
         """The agent may be at it all the same: it is told to stop, and may yet end it."""
+        waited, has_begun = f"{self._patience_s(say):.0f} s", self._has(say)
         self.conversation(say.session_id).inward.expect_late(Doubt.WORDS)
         self._send(encode(CancelExecution(conversation_id=say.session_id)))
-        waited = f"{self._patience_s(say):.0f} s"
-        why = f"the agent came back, and said nothing of this turn for {waited}"
-        self._finish(say, "execution_error", is_late=True, error=why, code="MACHINE_SILENT")
+        if has_begun:
+            why = f"the agent came back, and said nothing of this turn for {waited}"
+            code = "MACHINE_SILENT"
+        else:
+            why = (
+                "the line broke while this message was on its way, and the agent has not said for"
+                f" {waited} whether it has it: say it again if nothing was done"
+            )
+            code = "DELIVERY_UNKNOWN"
+        self._finish(say, "execution_error", is_late=True, error=why, code=code)
 
     def _cancel_overdue(self, say: Say) -> None:
         if not self._has_ended(say):

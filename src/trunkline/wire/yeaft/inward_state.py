@@ -100,6 +100,8 @@ class Inward:
     answer: BoundedText = field(default_factory=lambda: BoundedText(0))
     has_spoken: bool = False
     """Whether the agent has shown that it works on this turn."""
+    was_listed: bool = False
+    """Whether it has listed the conversation as its work since it was told of this turn."""
     is_silent: bool = False
     """Whether it has said nothing of the turn yet since its line came back."""
     doubt: Doubt = Doubt.NOTHING
@@ -139,6 +141,7 @@ class Inward:
         self.done = {}
         self.prompt = ""
         self.has_spoken = False
+        self.was_listed = False
         self.is_silent = False
         self.doubtful_end = None
         self._watch()

@@ -1,5 +1,6 @@
 """What is unpacked to be checked holds keys: it does not stay, whatever becomes of who checks."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,7 +11,8 @@ import pytest
 
 from tests.unit.control.backup.conftest import Silent
 from trunkline.control.backup import restoring
-from trunkline.control.backup.passing_folder import passing_folder
+from trunkline.control.backup.passing_folder import Lock, locked, passing_folder
+from trunkline.control.errors import Unavailable
 
 _KILLED = """
 import os, signal, sys
@@ -63,3 +65,41 @@ def test_another_users_folder_is_left_alone(tmp_path: Path) -> None:
     with passing_folder(tmp_path):
         pass
     assert theirs.exists()
+
+
+def _no_locks(_: Path) -> int | None:
+    raise OSError(errno.ENOLCK, "No locks available")
+
+
+def _taken_by_others(_: Path) -> int | None:
+    return None
+
+
+@pytest.mark.parametrize(
+    ("lock", "why"), [(_no_locks, "No locks available"), (_taken_by_others, "others take")]
+)
+def test_where_no_folder_can_be_locked_that_is_said_and_nobody_tries_for_ever(
+    tmp_path: Path, lock: Lock, why: str
+) -> None:
+    with (
+        pytest.raises(Unavailable, match=f"no folder can be locked in .*: {why}"),
+        passing_folder(tmp_path, lock),
+    ):
+        raise AssertionError("there is no folder")
+    if lock is _no_locks:
+        assert hidden(tmp_path) == []
+
+
+def test_a_folder_that_another_takes_for_one_that_was_left_is_made_anew(tmp_path: Path) -> None:
+    removed: list[Path] = []
+
+    def lock(folder: Path) -> int | None:
+        if len(removed) < 2:  # as one that starts at the same moment would
+            folder.rmdir()
+            removed.append(folder)
+        return locked(folder)
+
+    with passing_folder(tmp_path, lock) as folder:
+        assert folder.is_dir()
+        assert folder not in removed
+    assert hidden(tmp_path) == []
