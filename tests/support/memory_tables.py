@@ -5,7 +5,8 @@ from typing import Any
 
 from trunkline.control.log.packing import JournalRow, NotesRow, SegmentRow
 from trunkline.control.log.store import Head, Stored
-from trunkline.control.log.tables import TAIL_ROWS, Fold, Tail, check_same, with_notes
+from trunkline.control.log.tables import TAIL_ROWS, Fold, Tail, with_notes
+from trunkline.control.store.fence import overtaken
 
 Step = Callable[[str], Awaitable[None]]
 
@@ -26,6 +27,7 @@ class TablesDisk:
         self.segments: dict[str, dict[int, SegmentRow]] = {}
         self.notes: dict[str, dict[int, NotesRow]] = {}
         self.logs: dict[str, Head] = {}
+        self.epoch = 0
 
 
 class MemoryTables:
@@ -34,13 +36,17 @@ class MemoryTables:
     def __init__(self, disk: TablesDisk, step: Step = _nothing) -> None:
         self._disk = disk
         self._step = step
+        self._epoch = 0
+
+    async def claim(self) -> int:
+        self._disk.epoch += 1
+        self._epoch = self._disk.epoch
+        return self._epoch
 
     async def append(self, rows: list[JournalRow], *, again: bool) -> None:
-        await self._step("append")
+        await self._begin("append")
         for row in rows:
-            if again and row.seq in self._disk.journal:
-                check_same(row, self._disk.journal[row.seq].body)
-            else:
+            if not (again and row.seq in self._disk.journal):
                 assert row.seq not in self._disk.journal, "two rows have one number"
                 self._disk.journal[row.seq] = row
                 self.committed(row)
@@ -54,7 +60,7 @@ class MemoryTables:
         return rows[:3]
 
     async def fold(self, folds: list[Fold]) -> None:
-        await self._step("fold")
+        await self._begin("fold")
         disk = self._disk
         for one in folds:
             segments = disk.segments.setdefault(one.session_id, {})
@@ -73,7 +79,7 @@ class MemoryTables:
         await self._step("folded")
 
     async def forget(self, upto: int) -> None:
-        await self._step("forget")
+        await self._begin("forget")
         for seq in [seq for seq in self._disk.journal if seq <= upto]:
             del self._disk.journal[seq]
         await self._step("forgotten")
@@ -104,7 +110,7 @@ class MemoryTables:
         return [row for row in self._notes(session_id) if row.number > after][:count]
 
     async def delete(self, session_id: str, row: JournalRow) -> None:
-        await self._step("delete")
+        await self._begin("delete")
         disk = self._disk
         for table in (disk.segments, disk.notes, disk.logs):
             table.pop(session_id, None)
@@ -112,7 +118,7 @@ class MemoryTables:
         await self._step("deleted")
 
     async def cut(self, session_id: str, upto: int, rest: SegmentRow | None) -> int | None:
-        await self._step("cut")
+        await self._begin("cut")
         disk = self._disk
         kept = {row.last_id: row for row in self._segments(session_id) if row.last_id > upto}
         if rest is not None:
@@ -129,7 +135,7 @@ class MemoryTables:
         return None if head is None else disk.logs[session_id].first_id
 
     async def skip(self, gap: int, session_ids: list[str]) -> None:
-        await self._step("skip")
+        await self._begin("skip")
         logs = self._disk.logs
         for one in session_ids:
             logs.setdefault(one, Head(0, None))
@@ -150,6 +156,11 @@ class MemoryTables:
         found = [Stored(row.first_id, row.last_id, row.at, len(row.body)) for row in rows]
         notes = ((row.after_id, row.stored_bytes) for row in self._notes(session_id))
         return with_notes(found, notes)
+
+    async def _begin(self, name: str) -> None:
+        await self._step(name)
+        if self._epoch != self._disk.epoch:
+            raise overtaken()
 
     async def close(self) -> None:
         """Nothing to close."""

@@ -1,24 +1,29 @@
 """A TCP proxy on loopback whose connections can be cut: a line breaks, both its ends live on.
 
-It can also lose just an answer: the request arrives, and who sent it does not learn that.
+It can also lose just an answer: the request arrives, and who sent it does not learn that. And it
+can stall: every connection is open, and nothing comes through.
 """
 
 import asyncio
 import contextlib
+from pathlib import Path
 
 _PIECE_BYTES = 65536
 
 
 class CuttableProxy:
-    """Forwards to one port. While it is cut, every connection is dropped and none gets through."""
+    """Forwards to one port, or Unix socket. While it is cut, every connection is dropped and none
+    gets through."""
 
-    def __init__(self, target_port: int) -> None:
-        self._target_port = target_port
+    def __init__(self, target: int | Path) -> None:
+        self._target = target
         self._server: asyncio.Server
         self._open: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_cut = False
         self._loses_answer = False
+        self._flows = asyncio.Event()
+        self._flows.set()
         self.port = 0
         self.connections = 0
         """How many got through so far."""
@@ -33,6 +38,7 @@ class CuttableProxy:
 
     async def __aexit__(self, *_: object) -> None:
         self.cut()
+        self._flows.set()
         self._server.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
@@ -41,8 +47,12 @@ class CuttableProxy:
         for writer in list(self._open):
             writer.transport.abort()
 
+    def stall(self) -> None:
+        self._flows.clear()
+
     def mend(self) -> None:
         self._is_cut = False
+        self._flows.set()
 
     def lose_answer(self) -> None:
         """The next thing that the target says is lost, and its line with it."""
@@ -54,7 +64,7 @@ class CuttableProxy:
             writer.transport.abort()
             return
         try:
-            there, back = await asyncio.open_connection("127.0.0.1", self._target_port)
+            there, back = await self._connect()
         except OSError:  # the target is down: to the caller, that is a line that breaks
             writer.transport.abort()
             return
@@ -64,6 +74,11 @@ class CuttableProxy:
             task = asyncio.create_task(pump)
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if isinstance(self._target, Path):
+            return await asyncio.open_unix_connection(self._target)
+        return await asyncio.open_connection("127.0.0.1", self._target)
 
     async def _pump(
         self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, *, is_answer: bool = False
@@ -75,7 +90,9 @@ class CuttableProxy:
                     self.answers_lost += 1
                     sink.transport.abort()
                     break
+                await self._flows.wait()
                 sink.write(piece)
                 await sink.drain()
+        await self._flows.wait()  # neither end hears that the other has gone
         self._open.discard(sink)
         sink.close()

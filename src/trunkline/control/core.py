@@ -22,6 +22,7 @@ from trunkline.control.edges.relay import Relay
 from trunkline.control.errors import NotFound
 from trunkline.control.files import heads_file, log_file, store_url
 from trunkline.control.groups.groups import Groups
+from trunkline.control.log.journal import Journal
 from trunkline.control.log.log import Log
 from trunkline.control.log.postgres_segments import PostgresSegments
 from trunkline.control.log.sqlite_segments import SqliteSegments
@@ -287,6 +288,8 @@ class Core:
         except BaseException:
             await store.close()
             raise
+        if not store.is_sqlite:
+            store.fence(segments.epoch)
         return cls(settings, store, segments, keys, admin_token, tuning=tuning)
 
     async def recover(self, restored: Restored | None = None) -> None:
@@ -327,7 +330,7 @@ class Core:
         await self.store.close()
 
 
-async def open_segments(settings: Settings, tuning: Tuning = DEFAULT) -> SegmentStore:
+async def open_segments(settings: Settings, tuning: Tuning = DEFAULT) -> Journal:
     """The log's store, in the database that the settings name."""
     if (file := log_file(settings)) is None:
         return await PostgresSegments.open(store_url(settings), tuning=tuning)

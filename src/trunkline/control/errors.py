@@ -11,6 +11,7 @@
     ├── LimitReached          429 LIMIT_REACHED        a queue is full; try again later
     │   └── QuotaReached      429 QUOTA_REACHED        (quotas.py) a user has as much as they may
     ├── Unavailable           503 UNAVAILABLE          a part that is needed is not there
+    │   └── Overtaken         503 DATABASE_IN_USE      another control plane writes the database
     ├── Timeout               504 TIMEOUT              a part did not answer within its limit
     └── NoRoom                507 DISK_FULL            no room on the disk; nothing was changed
 
@@ -87,6 +88,10 @@ class LimitReached(TrunklineError):
 class Unavailable(TrunklineError):
     code = "UNAVAILABLE"
     status = 503
+
+
+class Overtaken(Unavailable):
+    code = "DATABASE_IN_USE"
 
 
 class Timeout(TrunklineError):

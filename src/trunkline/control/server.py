@@ -25,11 +25,11 @@ from trunkline.control.door.connections import raise_descriptor_limit
 from trunkline.control.door.door import Door, Visitor
 from trunkline.control.edges.sse.host import SseHost
 from trunkline.control.edges.wires import Edge, wires_of
-from trunkline.control.errors import NoRoom, TrunklineError, Unavailable
+from trunkline.control.errors import NoRoom, Overtaken, TrunklineError, Unavailable
 from trunkline.control.files import log_file, store_url
 from trunkline.control.records.credentials import from_environment
 from trunkline.control.settings import Settings
-from trunkline.control.store import causes, database_lock, schema
+from trunkline.control.store import causes, database_lock, fence, schema
 
 _log = structlog.get_logger(__name__)
 
@@ -50,8 +50,10 @@ class ServerInfo(msgspec.Struct, frozen=True):
 class Server:
     """One control plane in this process. The core is its own from `start` on: `stop` closes it."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, lost: Callable[[str], None] | None = None) -> None:
+        """`lost`: told, again and again, that another one writes the database."""
         self.core = core
+        self._lost = lost
         self._settings = core.settings
         self._http: HttpServer
         self._door: Door
@@ -140,6 +142,8 @@ class Server:
         ):
             yield
             sweep()
+        if self._lost is not None and core.storage.cause == causes.TAKEN:
+            self._lost(fence.overtaken().message)
 
     async def _sweep_for_ever(self) -> None:
         sweeps = 0
@@ -213,20 +217,26 @@ class Server:
 
 
 async def serve(settings: Settings, ready: Callable[[ServerInfo], None]) -> None:
-    """Runs until SIGTERM or SIGINT, then drains within its limit."""
+    """Runs until SIGTERM or SIGINT, then drains within its limit. Overtaken, when it ended because
+    another control plane has its database."""
     stop = asyncio.Event()
+    taken: list[str] = []
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     raise_descriptor_limit(settings)
 
     def lost(why: str) -> None:
-        _log.error("the database is no longer this server's, which stops", why=why)
+        if not taken:
+            _log.error("the database is no longer this server's, which stops", why=why)
+        taken.append(why)
         stop.set()
 
     with data_folder.held(settings):
         async with _database_held(settings, lost):
-            await _serve(settings, ready, stop)
+            await _serve(settings, ready, stop, lost)
+    if taken:
+        raise Overtaken(taken[0])
 
 
 def _database_held(
@@ -238,9 +248,12 @@ def _database_held(
 
 
 async def _serve(
-    settings: Settings, ready: Callable[[ServerInfo], None], stop: asyncio.Event
+    settings: Settings,
+    ready: Callable[[ServerInfo], None],
+    stop: asyncio.Event,
+    lost: Callable[[str], None],
 ) -> None:
-    server = Server(await Core.open(settings, admin_token(settings)))
+    server = Server(await Core.open(settings, admin_token(settings)), lost)
     info = await server.start()
     await server.core.store.fill()
     # As good as all that is here now stays; the collector need not look at it.

@@ -128,6 +128,11 @@ class Postgres:
     def url(self, database: str) -> str:
         return f"postgresql+asyncpg://postgres@/{database}?host={self._folder}"
 
+    @property
+    def socket(self) -> Path:
+        """Where it listens."""
+        return self._folder / ".s.PGSQL.5432"
+
     async def _execute(self, statement: str, database: str = "postgres") -> None:
         connection = await asyncpg.connect(
             host=str(self._folder), user="postgres", database=database

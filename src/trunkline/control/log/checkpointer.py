@@ -3,13 +3,15 @@
 Left to itself SQLite does that inside some commit, and that commit waits for two fsyncs. Here a
 thread of its own does it. While commits never pause, something is always left behind it, and SQLite
 cannot start its log anew: the writer moves that rest itself when the thread has just moved all
-else. Where the thread gets no turn or its disk is slow, a log that is full is waited for.
+else, and then once more what came meanwhile, until that is hardly anything. Where the thread gets
+no turn or its disk is slow, a log that is full is waited for.
 """
 
 import os
 import sqlite3
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -20,6 +22,8 @@ _log = structlog.get_logger(__name__)
 _DUE_PAGES = 4_096  # 16 MiB, of which much is the same pages again
 _REST_PAGES = 8_192  # 32 MiB
 _PAGES_MAX = 16_384  # 64 MiB
+_REST_SMALL_PAGES = 64
+_PASSES_MAX = 5  # each syncs two files
 _PAGES_MIN = 32  # however little room there is
 _NICENESS = 10
 _PAGE_BYTES = 4096
@@ -37,10 +41,12 @@ class Checkpointer:
         rest_pages: int = _REST_PAGES,
         pages_max: int = _PAGES_MAX,
         thread: Executor | None = None,
+        move: Callable[[sqlite3.Connection], int] | None = None,
     ) -> None:
         """Moves what is due on the thread, and on the writer's own the rest of a log that has so
         many pages, or all of one that has too many."""
         self._path = path
+        self._move = move or _tried
         self._due_pages = due_pages
         self._rest_pages = rest_pages
         self._pages_max = pages_max
@@ -67,7 +73,7 @@ class Checkpointer:
                 wait([self._moving])
             self._pages = self._rows = self._bytes = 0
             self._has_moved = False
-            _tried(writer)
+            self._move(writer)
         elif since >= min(self._due_pages, room // 2) and not self._is_moving:
             self._rows = self._bytes = 0
             self._has_moved = False
@@ -89,15 +95,22 @@ class Checkpointer:
     def make_room(self, writer: sqlite3.Connection) -> None:
         """The disk is full, on the writer's thread: what is moved now leaves its place to what
         comes. A log that is not due yet would never be moved, while nothing can be committed."""
-        self._pages = _tried(writer)
+        self._pages = self._move(writer)
 
     def _run(self) -> None:
+        """What a move leaves is what was committed while it took: the less there is to move, the
+        less is left. Nobody needs that of a log that goes on growing."""
         try:
             connection = sqlite3.connect(self._path, isolation_level=None)
         except sqlite3.Error:
             _log.exception("the write-ahead log cannot be opened; it grows until it can")
             return
-        self._pages = _tried(connection)
+        before, pages = 0, self._move(connection)
+        for _ in range(_PASSES_MAX - 1):
+            if pages <= self._rest_pages or pages - before <= _REST_SMALL_PAGES:
+                break
+            before, pages = pages, self._move(connection)
+        self._pages = pages
         self._has_moved = True
         connection.close()
 

@@ -50,6 +50,8 @@ class Journal:
         self._aside = aside
         self._unfolded = Unfolded()
         self._reading = StoreReading(tables, self._unfolded, tuning.events_page_bytes_max, aside)
+        self.epoch = 0
+        """Of this opening (`store/fence.py`)."""
         self._seq = 0
         self._tried: tuple[list[Segment], list[_Row]] | None = None
         """A commit of which it is not known whether it was made."""
@@ -61,8 +63,9 @@ class Journal:
         self._is_closing = False
 
     async def load(self) -> None:
-        """Takes in what an earlier process has not folded."""
+        """Takes in what an earlier process has not folded, and cannot change any more."""
         unfolded = self._unfolded
+        self.epoch = await self._tables.claim()
         while rows := await self._tables.journal(self._seq):
             for row in rows:
                 entries, size = unpack_row(row)

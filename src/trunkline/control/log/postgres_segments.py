@@ -10,14 +10,20 @@ from trunkline import limits
 from trunkline.control.log.journal import Journal
 from trunkline.control.log.packing import JournalRow, NotesRow, SegmentRow
 from trunkline.control.log.store import Head, Stored
-from trunkline.control.log.tables import EPOCH, NODE, TAIL_ROWS, Fold, Tail, check_same, with_notes
+from trunkline.control.log.tables import TAIL_ROWS, Fold, Tail, with_notes
 from trunkline.control.store.engine import close_engine, open_migrated
+from trunkline.control.store.fence import NODE, RAISE, overtaken
 from trunkline.control.tuning import DEFAULT, Tuning
 
 if TYPE_CHECKING:
     import asyncpg
 
-_JOURNAL = "INSERT INTO journal (seq, node, epoch, at, body) VALUES ($1, $2, $3, $4, $5)"
+_IS_OURS = f"SELECT 1 FROM nodes WHERE node = '{NODE}' AND epoch = $1"  # noqa: S608
+_JOURNAL = (
+    f"INSERT INTO journal (epoch, seq, node, at, body) "
+    f" SELECT $1::bigint, $2::bigint, '{NODE}', $3::bigint, $4::bytea"
+    f" WHERE EXISTS ({_IS_OURS})"
+)
 _LOAD_BYTES = 4 * limits.MIB  # of the journal at a time
 _HEADS = (
     "SELECT session_id, last_id, machine_seq, note, first_id, bytes FROM logs"
@@ -88,18 +94,21 @@ class PostgresTables:
         self._engine = engine
         self._writer: Any = None
         """A connection of the pool that stays with the commits."""
+        self._epoch = 0
+
+    async def claim(self) -> int:
+        async with self._begin(is_ours=False) as connection:
+            # Waits for those who write, and lets nobody begin. Backups go on.
+            await connection.execute("LOCK TABLE nodes, journal IN EXCLUSIVE MODE")
+            self._epoch = int(await connection.fetchval(RAISE))
+        return self._epoch
 
     async def append(self, rows: list[JournalRow], *, again: bool) -> None:
         if self._writer is None:
             self._writer = await self._engine.raw_connection()
         connection: asyncpg.Connection = self._writer.driver_connection
         try:
-            if len(rows) == 1 and not again:
-                row = rows[0]
-                # One statement is a transaction, and one round trip.
-                await connection.execute(_JOURNAL, row.seq, NODE, EPOCH, row.at, row.body)
-            else:
-                await self._append(connection, rows, again)
+            await self._append(connection, rows, again)
         except BaseException:
             # It may be broken, or in the middle of something.
             self._writer.invalidate()
@@ -109,27 +118,27 @@ class PostgresTables:
     async def _append(
         self, connection: "asyncpg.Connection", rows: list[JournalRow], again: bool
     ) -> None:
+        if len(rows) == 1 and not again:
+            row = rows[0]
+            # One statement is a transaction, and one round trip.
+            done = await connection.execute(_JOURNAL, self._epoch, row.seq, row.at, row.body)
+            if done == "INSERT 0 0":
+                raise overtaken()
+            return
         async with connection.transaction():
+            await self._check(connection)
             query = f"{_JOURNAL} ON CONFLICT DO NOTHING" if again else _JOURNAL
-            values = [(row.seq, NODE, EPOCH, row.at, row.body) for row in rows]
+            values = [(self._epoch, row.seq, row.at, row.body) for row in rows]
             await connection.executemany(query, values)
-            for row in rows if again else ():
-                there = await connection.fetchval(
-                    "SELECT body FROM journal WHERE seq = $1", row.seq
-                )
-                check_same(row, there)
 
     async def journal(self, after: int) -> list[JournalRow]:
-        async with self._begin() as connection:
-            # What a process that was killed has sent may still be on its way in.
-            await connection.execute("LOCK TABLE journal IN EXCLUSIVE MODE")
-            rows = await connection.fetch(
-                "SELECT seq, at, body FROM (SELECT *, sum(length(body)) OVER (ORDER BY seq)"
-                " - length(body) AS before FROM journal WHERE seq > $1) AS rest"
-                " WHERE before < $2 ORDER BY seq",
-                after,
-                _LOAD_BYTES,
-            )
+        rows = await self._fetch(
+            "SELECT seq, at, body FROM (SELECT *, sum(length(body)) OVER (ORDER BY seq)"
+            " - length(body) AS before FROM journal WHERE seq > $1) AS rest"
+            " WHERE before < $2 ORDER BY seq",
+            after,
+            _LOAD_BYTES,
+        )
         return [JournalRow(*row) for row in rows]
 
     async def fold(self, folds: list[Fold]) -> None:
@@ -188,7 +197,7 @@ class PostgresTables:
             for table in ("segments", "notes", "logs"):
                 query = f"DELETE FROM {table} WHERE session_id = $1"  # noqa: S608
                 await connection.execute(query, session_id)
-            await connection.execute(_JOURNAL, row.seq, NODE, EPOCH, row.at, row.body)
+            await connection.execute(_JOURNAL, self._epoch, row.seq, row.at, row.body)
 
     async def cut(self, session_id: str, upto: int, rest: SegmentRow | None) -> int | None:
         async with self._begin() as connection:
@@ -245,12 +254,20 @@ class PostgresTables:
         await close_engine(self._engine)
 
     @asynccontextmanager
-    async def _begin(self) -> AsyncIterator["asyncpg.Connection"]:
-        """A transaction on a connection of the driver itself, which takes rows as they are."""
+    async def _begin(self, *, is_ours: bool = True) -> AsyncIterator["asyncpg.Connection"]:
+        """A transaction on a connection of the driver itself, which takes rows as they are.
+        `is_ours`: only as long as nobody has overtaken this one."""
         async with self._engine.connect() as connection:
             driver: Any = (await connection.get_raw_connection()).driver_connection
             async with driver.transaction():
+                if is_ours:
+                    await self._check(driver)
                 yield driver
+
+    async def _check(self, connection: "asyncpg.Connection") -> None:
+        """Up to the end of the transaction: who would overtake this one waits for that."""
+        if await connection.fetchval(f"{_IS_OURS} FOR KEY SHARE", self._epoch) is None:
+            raise overtaken()
 
     async def _fetch(self, query: str, *values: object) -> list[Any]:
         async with self._engine.connect() as connection:

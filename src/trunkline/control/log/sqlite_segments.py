@@ -15,14 +15,19 @@ from trunkline.control.log.checkpointer import Checkpointer
 from trunkline.control.log.journal import Journal
 from trunkline.control.log.packing import JournalRow, NotesRow, SegmentRow
 from trunkline.control.log.store import Head, Stored
-from trunkline.control.log.tables import EPOCH, NODE, TAIL_ROWS, Fold, Tail, check_same, with_notes
+from trunkline.control.log.tables import TAIL_ROWS, Fold, Tail, with_notes
 from trunkline.control.store import causes
 from trunkline.control.store.engine import close_engine, open_migrated, sqlite_url
+from trunkline.control.store.fence import NODE, RAISE, overtaken
 from trunkline.control.tuning import DEFAULT, Tuning
 
 _T = TypeVar("_T")
 
-_JOURNAL = "INSERT INTO journal (seq, node, epoch, at, body) VALUES (?,?,?,?,?)"
+_IS_OURS = f"SELECT 1 FROM nodes WHERE node = '{NODE}' AND epoch = ?1"  # noqa: S608
+_JOURNAL = (
+    f"INSERT INTO journal (epoch, seq, node, at, body) SELECT ?1, ?2, '{NODE}', ?3, ?4"
+    f" WHERE EXISTS ({_IS_OURS})"
+)
 _JOURNAL_AGAIN = _JOURNAL.replace("INSERT", "INSERT OR IGNORE")
 _LOAD_BYTES = 4 * limits.MIB  # of the journal at a time
 _HEAD = "SELECT last_id, machine_seq, note, first_id, bytes FROM logs WHERE session_id = ?"
@@ -93,9 +98,14 @@ class SqliteTables:
         self._full_sync = full_sync
         self._checkpointer = checkpointer
         self._connection: sqlite3.Connection
+        self._epoch = 0
 
     async def connect(self) -> None:
         await self._run(self._connect)
+
+    async def claim(self) -> int:
+        self._epoch = await self._run(self._claim)
+        return self._epoch
 
     async def append(self, rows: list[JournalRow], *, again: bool) -> None:
         await self._run(self._append, rows, again)
@@ -188,11 +198,17 @@ class SqliteTables:
         if hasattr(self, "_connection"):
             self._connection.close()
 
+    def _claim(self) -> int:
+        [(epoch,)] = self._connection.execute(RAISE).fetchall()
+        return int(epoch)
+
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:
+            if connection.execute(_IS_OURS, (self._epoch,)).fetchone() is None:
+                raise overtaken()
             yield connection
             connection.execute("COMMIT")
         except BaseException:
@@ -201,15 +217,13 @@ class SqliteTables:
             raise
 
     def _append(self, rows: list[JournalRow], again: bool) -> None:
-        values = [(row.seq, NODE, EPOCH, row.at, row.body) for row in rows]
+        values = [(self._epoch, row.seq, row.at, row.body) for row in rows]
         if len(values) == 1 and not again:
-            self._connection.execute(_JOURNAL, values[0])
+            if not self._connection.execute(_JOURNAL, values[0]).rowcount:
+                raise overtaken()
         else:
             with self._transaction() as connection:
                 connection.executemany(_JOURNAL_AGAIN if again else _JOURNAL, values)
-                for row in rows if again else ():
-                    query = "SELECT body FROM journal WHERE seq = ?"
-                    check_same(row, connection.execute(query, (row.seq,)).fetchone()[0])
         self._committed(len(rows), sum(len(row.body) for row in rows))
 
     def _journal(self, after: int) -> list[JournalRow]:
@@ -245,7 +259,8 @@ class SqliteTables:
         size = self._connection.execute(
             "SELECT coalesce(sum(length(body)), 0) FROM journal WHERE seq <= ?", (upto,)
         ).fetchone()[0]
-        self._connection.execute("DELETE FROM journal WHERE seq <= ?", (upto,))
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM journal WHERE seq <= ?", (upto,))
         self._committed(1, size // 8)  # of a page that is let go, hardly more than its name
 
     def _committed(self, rows: int, size_bytes: int) -> None:
@@ -272,7 +287,7 @@ class SqliteTables:
         with self._transaction() as connection:
             for table in ("segments", "notes", "logs"):
                 connection.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))  # noqa: S608
-            connection.execute(_JOURNAL, (row.seq, NODE, EPOCH, row.at, row.body))
+            connection.execute(_JOURNAL, (self._epoch, row.seq, row.at, row.body))
 
     def _cut(self, session_id: str, upto: int, rest: SegmentRow | None) -> int | None:
         with self._transaction() as connection:

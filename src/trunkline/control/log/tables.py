@@ -7,12 +7,9 @@ simulation, over tables in memory.
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from trunkline.control.errors import Unavailable
 from trunkline.control.log.packing import JournalRow, NotesRow, SegmentRow
 from trunkline.control.log.store import Head, Stored
 
-NODE, EPOCH = "embedded", 1
-"""Who writes the journal. There is one control plane, and nobody that could take its place."""
 TAIL_ROWS = 8
 """Of a session's last segments: it is seldom that a fold takes in more than two."""
 
@@ -39,9 +36,12 @@ class Fold(NamedTuple):
 
 
 class Tables(Protocol):
+    async def claim(self) -> int:
+        """From here on nobody else writes, neither late nor again: whoever does later what changes
+        something is Overtaken. What others began before is done. Returns the epoch."""
+
     async def append(self, rows: list[JournalRow], *, again: bool) -> None:
-        """`again`: they may be there already, and then stay. A row with such a number that says
-        something else is an error."""
+        """`again`: they may be there already, and then stay."""
 
     async def journal(self, after: int) -> list[JournalRow]:
         """The next rows behind that number; none only at the end."""
@@ -80,16 +80,6 @@ class Tables(Protocol):
         """The oldest segments, each with the notes that go with it."""
 
     async def close(self) -> None: ...
-
-
-def check_same(row: JournalRow, there: bytes) -> None:
-    """Of a row that may have been written before: whether that is it."""
-    if bytes(there) != row.body:
-        raise Unavailable(
-            f"row {row.seq} of the log's journal is of another control plane: only one can use a"
-            " database",
-            code="DATABASE_IN_USE",
-        )
 
 
 def with_notes(rows: list[Stored], notes: Iterable[tuple[int, int]]) -> list[Stored]:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from trunkline.control.errors import NoRoom, TrunklineError, Unavailable
+from trunkline.control.errors import NoRoom, Overtaken, TrunklineError, Unavailable
+from trunkline.control.store.fence import overtaken
 
 DISK_FULL: Final = "disk full"
 READ_ONLY: Final = "disk read-only"
@@ -20,9 +21,11 @@ DISK_ERROR: Final = "disk error"
 SLOW_DISK: Final = "slow disk"
 AWAY: Final = "database away"
 LOCKED: Final = "database locked"
+TAKEN: Final = "database taken over"
+"""By another control plane. The only one that does not pass."""
 FAILED: Final = "database error"
 """It refused, for a reason that is none of these."""
-CAUSES: Final = (DISK_FULL, READ_ONLY, DISK_ERROR, SLOW_DISK, AWAY, LOCKED, FAILED)
+CAUSES: Final = (DISK_FULL, READ_ONLY, DISK_ERROR, SLOW_DISK, AWAY, LOCKED, TAKEN, FAILED)
 
 ROOM_BYTES_MIN = 1024 * 1024
 """With less, no new work begins: what is left is for the work that runs."""
@@ -51,7 +54,7 @@ _OF_SQLSTATE = {
 }
 _AWAY_STATES = ("08", "57P", "533", "534")  # lost, shutting down or starting, no connection left
 _AWAY_ERRORS = (ConnectionError, TimeoutError, socket.gaierror)
-_CODES = frozenset((NoRoom.code, "DATABASE_UNREACHABLE", "NOT_WRITABLE"))
+_CODES = frozenset((NoRoom.code, "DATABASE_UNREACHABLE", Overtaken.code, "NOT_WRITABLE"))
 _ERRORS_DEEP_MAX = 10
 
 
@@ -90,10 +93,14 @@ def refusal(cause: str) -> TrunklineError:
         return NoRoom("the server's disk is full: nothing was changed; try again when it has room")
     if cause == AWAY:
         return Unavailable("the database does not answer", code="DATABASE_UNREACHABLE")
+    if cause == TAKEN:
+        return overtaken()
     return Unavailable(f"the server cannot write now: {cause}", code="NOT_WRITABLE")
 
 
 def _cause(error: BaseException) -> str | None:
+    if isinstance(error, Overtaken):
+        return TAKEN
     if isinstance(error, sqlite3.Error):
         # The lower byte of an extended code is what it is a kind of.
         return _OF_SQLITE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)

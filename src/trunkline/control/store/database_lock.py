@@ -2,16 +2,18 @@
 
 The lock belongs to a connection that is kept open for it: the database lets it go when that closes,
 however the process ended. Where the connection breaks while the server runs, it is taken again; a
-server that finds another in its place has to stop.
+server that finds another in its place has to stop. A connection that is dead without a word is
+found by asking it, and sooner than the database can have given up on it. Should that come too late
+all the same, `fence` keeps the one of before from writing.
 """
 
 import asyncio
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from socket import gethostname
-from typing import Any
+from typing import TYPE_CHECKING
 
 import structlog
 from sqlalchemy import text
@@ -19,7 +21,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from trunkline.control.errors import Conflict
 from trunkline.control.store.engine import check_answers, close_engine, open_engine, reason, shown
+from trunkline.control.store.postgres import answers_within
 from trunkline.log_form import one_line
+
+if TYPE_CHECKING:
+    import asyncpg
 
 _log = structlog.get_logger(__name__)
 
@@ -34,33 +40,44 @@ _HOLDER = text(
     " AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
     f" AND held.classid = {_LOCK} AND held.objid::bigint = {_SCHEMA}"
 )
-_SET = text("SELECT set_config(:name, :value, false)")
+_SET = text("SELECT set_config(name, :value, false) FROM pg_settings WHERE name = :name")
 _SETTINGS = {
     # A host that is gone says nothing: its lock is let go after a minute.
     "tcp_keepalives_idle": "30",
     "tcp_keepalives_interval": "10",
     "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "60000",
 }
+_PROBE_S, _ANSWER_S = 15.0, 10.0
+"""Together less than that minute."""
 _TRIES = 20  # a process that was killed is still being cleaned up after
 _PAUSE_S = 0.1
 _NAME_CHARS_MAX = 63  # PostgreSQL cuts off the rest
 
 
 @asynccontextmanager
-async def held(url: str, lost: Callable[[str], None], retry_s: float = 1.0) -> AsyncIterator[None]:
+async def held(
+    url: str,
+    lost: Callable[[str], None],
+    retry_s: float = 1.0,
+    probe_s: float = _PROBE_S,
+    answer_s: float = _ANSWER_S,
+) -> AsyncIterator[None]:
     """Holds that database. Conflict, which names the other, when one has it; `lost` is told the
     same when another has it later on."""
     engine = open_engine(url)
     try:
         await check_answers(engine)
-        lock = _Lock(engine)
+        lock = _Lock(engine, answer_s)
         tries = 0
         while (holder := await lock.take()) is not None:
             tries += 1
             if tries == _TRIES:
                 raise Conflict(_in_use(url, holder), code="DATABASE_IN_USE")
             await asyncio.sleep(_PAUSE_S)
-        keeping = asyncio.create_task(_keep(lock, url, lost, retry_s), name="database lock")
+        keeping = asyncio.create_task(
+            _keep(lock, url, lost, retry_s, probe_s), name="database lock"
+        )
         try:
             yield
         finally:
@@ -71,9 +88,11 @@ async def held(url: str, lost: Callable[[str], None], retry_s: float = 1.0) -> A
         await close_engine(engine)
 
 
-async def _keep(lock: "_Lock", url: str, lost: Callable[[str], None], retry_s: float) -> None:
+async def _keep(
+    lock: "_Lock", url: str, lost: Callable[[str], None], retry_s: float, probe_s: float
+) -> None:
     while True:
-        await lock.broken.wait()
+        await lock.until_broken(probe_s)
         _log.warning("the connection that holds the database broke; it is held again soon")
         while True:
             try:
@@ -91,36 +110,58 @@ async def _keep(lock: "_Lock", url: str, lost: Callable[[str], None], retry_s: f
 
 
 class _Lock:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, answer_s: float) -> None:
         self.name = f"trunkline {secrets.token_hex(4)} process {os.getpid()} on {gethostname()}"
         self.name = self.name.encode("ascii", "replace").decode()[:_NAME_CHARS_MAX]
-        self.broken = asyncio.Event()
+        self._broken = asyncio.Event()
         self._engine = engine
+        self._answer_s = answer_s
         self._kept: AsyncConnection | None = None
 
     async def take(self) -> str | None:
         """None when it is ours now, else the name of who has it."""
         await self.let_go()
-        connection = await self._engine.connect()
+        async with asyncio.timeout(self._answer_s):
+            connection = await self._engine.connect()
         try:
-            for name, value in {"application_name": self.name, **_SETTINGS}.items():
-                await connection.execute(_SET, {"name": name, "value": value})
-            holder = None
-            if not await connection.scalar(_TAKE):
-                holder = str(await connection.scalar(_HOLDER) or "")
-            await connection.commit()
-            raw = await connection.get_raw_connection()
+            driver = await _driver_of(connection)
+            with answers_within(driver, self._answer_s):
+                holder = await self._try(connection)
         except BaseException:
             await connection.invalidate()
             raise
         if holder is None:
-            self.broken.clear()
+            self._broken.clear()
             self._kept = connection
-            driver: Any = raw.driver_connection
-            driver.add_termination_listener(lambda _connection: self.broken.set())
+            driver.add_termination_listener(lambda _connection: self._broken.set())
         else:
             await connection.close()
         return holder
+
+    async def _try(self, connection: AsyncConnection) -> str | None:
+        for name, value in {"application_name": self.name, **_SETTINGS}.items():
+            await connection.execute(_SET, {"name": name, "value": value})
+        while not await connection.scalar(_TAKE):
+            if (holder := await connection.scalar(_HOLDER)) is not None:  # else it just let go
+                return str(holder)
+        await connection.commit()
+        return None
+
+    async def until_broken(self, probe_s: float) -> None:
+        while not self._broken.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(probe_s):
+                    await self._broken.wait()
+                    return
+            await self._probe()
+
+    async def _probe(self) -> None:
+        if self._kept is None:
+            return
+        with suppress(Exception):  # each driver has errors of its own, and the connection is ended
+            driver = await _driver_of(self._kept)
+            with answers_within(driver, self._answer_s):
+                await driver.fetchval("SELECT 1")
 
     async def let_go(self) -> None:
         """A connection that is merely returned to its pool would keep it."""
@@ -128,6 +169,10 @@ class _Lock:
         if kept is not None:
             await kept.invalidate()
             await kept.close()
+
+
+async def _driver_of(connection: AsyncConnection) -> "asyncpg.Connection":
+    return (await connection.get_raw_connection()).driver_connection
 
 
 def _in_use(url: str, holder: str) -> str:

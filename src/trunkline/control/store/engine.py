@@ -24,10 +24,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from trunkline import extras
-from trunkline.control.errors import NoRoom, Unavailable
+from trunkline.control.errors import NoRoom, Overtaken, Unavailable
 from trunkline.control.redaction import redact
-from trunkline.control.store import causes, sqlite_vec
+from trunkline.control.store import causes, postgres, sqlite_vec
 from trunkline.control.store.backup import sqlite_file
+from trunkline.control.store.fence import NODE, overtaken
 from trunkline.control.store.migrate import upgrade
 from trunkline.log_form import one_line
 from trunkline.private_files import NotPrivate, make_file
@@ -38,6 +39,9 @@ _ROWS_AT_ONCE = 64
 _REPORT_S = 2.0
 _FIRST_ANSWER_S = 15.0  # of a database at the start
 _REASON_CHARS = 200
+_IS_OURS = text(
+    f"SELECT 1 FROM nodes WHERE node = '{NODE}' AND epoch = :epoch FOR KEY SHARE"  # noqa: S608
+)
 # A connection has a thread, a page cache and prepared statements: half a MiB that stays. Of those
 # that are kept the last used is used again, so that one more is rarely kept, and soon or never.
 _STATEMENTS = 64  # kept prepared by each; requests use about so many
@@ -129,7 +133,9 @@ def open_engine(url: str) -> AsyncEngine:
         raise Unavailable(
             f"PostgreSQL needs {missing.name}, which is not installed: {extras.fix('postgres')}"
         ) from missing
-    if backend == "sqlite":
+    if backend == "postgresql":
+        event.listen(engine.sync_engine, "connect", postgres.notice_silence)
+    else:
         sqlite_vec.problem()  # before there is a connection that it is to be in
         event.listen(engine.sync_engine, "connect", _prepare)
     return engine
@@ -238,10 +244,16 @@ class Store:
         fault."""
         self._file = sqlite_file(engine.url)
         self._writing = asyncio.Lock()
+        self._epoch: int | None = None
 
     @classmethod
     async def open(cls, url: str) -> "Store":
         return cls(await open_migrated(url, "records"))
+
+    def fence(self, epoch: int) -> None:
+        """The log is in this database, and has that epoch: once somebody else has raised it,
+        nothing is written here either."""
+        self._epoch = epoch
 
     async def fill(self) -> None:
         """Opens the connections that are kept, all at once: what they take is taken from the start
@@ -297,8 +309,9 @@ class Store:
                     yield connection
             else:
                 async with self.engine.begin() as connection:
+                    await self._check(connection)
                     yield connection
-        except (DBAPIError, OSError) as error:
+        except (DBAPIError, OSError, Overtaken) as error:
             if (cause := self._cause_of(error)) is None:
                 raise
             if cause != self.trouble:
@@ -311,6 +324,12 @@ class Store:
             if self.trouble is not None:
                 _log.warning("records are written again")
                 self.trouble = None
+
+    async def _check(self, connection: AsyncConnection) -> None:
+        if self._epoch is None:
+            return
+        if await connection.scalar(_IS_OURS, {"epoch": self._epoch}) is None:
+            raise overtaken()
 
     async def _make_room(self) -> None:
         """What is moved out of the write-ahead log now leaves its place to what comes."""

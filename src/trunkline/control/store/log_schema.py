@@ -31,6 +31,15 @@ journal = Table(
     Column("body", LargeBinary, nullable=False),
 )
 
+# One row a node: the number of its last start, without which nobody writes (`fence`).
+nodes = Table(
+    "nodes",
+    log,
+    Column("node", String(64), primary_key=True),
+    Column("epoch", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 # One row a session. It outlives the events: what was cut off or skipped is never given out again.
 logs = Table(
     "logs",

@@ -108,6 +108,41 @@ async def test_what_the_thread_had_to_leave_is_moved_long_before_the_write_ahead
     assert after - before < 40 * 4096 // 2
 
 
+@pytest.mark.parametrize(
+    ("pages", "passes"),
+    [
+        ([90], 1),  # it may go on growing
+        ([1000, 1300, 1450, 1470], 4),
+        ([1000, 1010], 2),
+        ([1000, 2000, 3000, 4000, 5000], 5),  # in vain: it is never hardly anything
+        ([1000, 40], 2),  # a commit found all of it moved, and began it anew
+    ],
+)
+def test_the_thread_moves_until_hardly_anything_is_left_for_the_writer(
+    tmp_path: Path, pages: list[int], passes: int
+) -> None:
+    """Each commit would wait for what the writer has to sync."""
+    thread, writer = Told(), sqlite3.connect(tmp_path / "log.db")
+    told, moved = iter(pages), list[sqlite3.Connection]()
+
+    def move(connection: sqlite3.Connection) -> int:
+        moved.append(connection)
+        return next(told, 0)
+
+    checkpointer = Checkpointer(
+        tmp_path / "log.db", due_pages=40, rest_pages=100, thread=thread, move=move
+    )
+    checkpointer.committed(writer, rows=40, size_bytes=0)
+    assert thread.first is not None
+    assert moved == []
+    thread.first()
+    assert len(moved) == passes
+    assert writer not in moved
+    checkpointer.committed(writer, rows=20, size_bytes=0)
+    assert (moved[-1] is writer) is (pages[-1] > 100)
+    writer.close()
+
+
 class Slow(Executor):
     """One thread, whose first work takes until somebody would rather have it cancelled."""
 

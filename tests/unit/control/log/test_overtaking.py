@@ -1,6 +1,7 @@
 """The journal while commits, deletes and folds are under way at once."""
 
 import asyncio
+import copy
 
 from tests.support.memory_tables import MemoryTables, TablesDisk, inline
 from trunkline import limits
@@ -53,7 +54,8 @@ async def test_a_commit_that_a_delete_overtakes_is_not_forgotten_before_it_is_fo
     await asyncio.sleep(0)  # it is on the disk
     await journal.delete("gone")
     await journal.fold(all=True)
-    started = Journal(MemoryTables(disk), QUIET, inline)  # as after a death in this moment
+    # As after a death in this moment.
+    started = Journal(MemoryTables(copy.deepcopy(disk)), QUIET, inline)
     await started.load()
     assert await ids(started, "here") == [1]
     may_know.set()

@@ -1,0 +1,21 @@
+"""Who may write a database: the control plane that opened it last.
+
+Each one raises a number, the epoch, and every transaction looks whether it still stands. So one
+that was taken for dead, and is not, cannot write late, whatever it believes of itself. In
+PostgreSQL, who raises it waits for those who have looked, and who looks later sees it raised.
+"""
+
+from trunkline.control.errors import Overtaken
+
+NODE = "embedded"
+"""Who writes the journal. There is one control plane, and nobody that could take its place but
+itself."""
+
+RAISE = (
+    f"INSERT INTO nodes (node, epoch) VALUES ('{NODE}', 1)"  # noqa: S608
+    " ON CONFLICT (node) DO UPDATE SET epoch = nodes.epoch + 1 RETURNING epoch"
+)
+
+
+def overtaken() -> Overtaken:
+    return Overtaken("another control plane has taken over the database: this one writes no more")
