@@ -29,6 +29,9 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """Whether each `connect` of a command can be judged."""
     masks: bool = False
     """Whether folders can be hidden from a program that is not confined otherwise."""
+    counts: bool = False
+    """Whether the kernel bounds how many processes a session has (`groups.py`)."""
+    counts_memory: bool = False
     is_root: bool = False
     why_not: str = ""
     """What stands in the way, where nothing works."""
