@@ -71,7 +71,7 @@ def enter(allowed: Profile) -> "CommandThread | None":
             return None
         _own_rules(allowed).apply()
         if (machine := seccomp.machine()) is not None:
-            seccomp.apply(seccomp.session_filter(machine, guards=allowed.network == "list"))
+            seccomp.apply(seccomp.session_filter(machine, guards=_is_asked(allowed)))
     except OSError as error:
         why = f"the session could not be fenced in: {error}"
         if allowed.mode == "require" or allowed.network != "open" or allowed.hidden:
@@ -92,6 +92,11 @@ def _enter_group(allowed: Profile) -> None:
         if allowed.mode == "require":
             raise StartFailed(why, code="FENCE_REQUIRED") from error
         _log.warning("no control group", problem=why)
+
+
+def _is_asked(allowed: Profile) -> bool:
+    """Whether each `connect` of its commands is judged."""
+    return allowed.network == "list" or bool(allowed.sockets)
 
 
 def _own_rules(allowed: Profile) -> landlock.Ruleset:
@@ -140,7 +145,7 @@ class CommandThread:
         self._allowed = allowed
         self._failure: OSError | None = None
         self._watch = Watch(allowed)
-        self._connects = Connects(allowed.proxy_port) if allowed.network == "list" else None
+        self._connects = Connects(allowed) if _is_asked(allowed) else None
         self._thread = ThreadPoolExecutor(
             1, "commands", initializer=self._tried, initargs=(self._confine,)
         )
@@ -168,12 +173,14 @@ class CommandThread:
 
     def _confine(self) -> None:
         allowed = self._allowed
-        _rules(allowed, ports=self._connects is not None).apply()
+        _rules(allowed, ports=allowed.network == "list").apply()
         machine = seccomp.machine()
         if machine is None:
             return
         keeps_sizes = allowed.landlock_abi >= landlock.ABI_TRUNCATE
-        packed = seccomp.command_filter(machine, allowed.network, keeps_sizes=keeps_sizes)
+        packed = seccomp.command_filter(
+            machine, allowed.network, keeps_sizes=keeps_sizes, sockets=bool(allowed.sockets)
+        )
         if self._connects is None:
             seccomp.apply(packed)
         else:

@@ -121,7 +121,13 @@ class Fence:
         )
         if access is None:
             return made
-        return widened(made, access, hidden=self._hidden_beside, machine_network=self._network)
+        return widened(
+            made,
+            access,
+            hidden=self._hidden_beside,
+            machine_network=self._network,
+            keeps_sockets=self._found.calls and self._found.connects,
+        )
 
     def _group(self, session_id: str) -> str:
         if self.groups is None:

@@ -100,6 +100,8 @@ class Profile(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The files that people sent, which commands read."""
     granted: list[str] = []
     """What a person has let one command read besides."""
+    sockets: list[str] = []
+    """Of other programs, to which a person has let one command connect."""
     cache: str = ""
     network: Network = "open"
     hosts: list[str] = []
