@@ -7,6 +7,7 @@ import ctypes
 import errno
 import json
 import os
+import resource
 import signal
 import socket
 import stat
@@ -245,8 +246,6 @@ def signal_the_daemon_by_pidfd() -> object:
 
 @escape
 def lower_the_limits_of_another_process() -> object:
-    import resource
-
     return resource.prlimit(pid("victim"), resource.RLIMIT_NOFILE, (1, 1))
 
 
@@ -328,6 +327,16 @@ def make_a_device() -> object:
 @escape
 def change_a_setting_of_the_kernel() -> object:
     return os.open("/proc/sys/kernel/hostname", os.O_WRONLY)
+
+
+@escape
+def leave_the_control_group() -> object:
+    return os.open(at("group").parent / "cgroup.procs", os.O_WRONLY | os.O_CREAT)
+
+
+@escape
+def lift_the_bound_of_the_control_group() -> object:
+    return os.open(at("group") / "pids.max", os.O_WRONLY | os.O_CREAT)
 
 
 @escape

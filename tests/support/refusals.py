@@ -59,6 +59,8 @@ def refused_where(found: Found) -> dict[str, bool]:
         "load_a_program_into_the_kernel": found.calls,
         "make_a_device": found.files,
         "change_a_setting_of_the_kernel": found.files,
+        "leave_the_control_group": found.files,
+        "lift_the_bound_of_the_control_group": found.files,
         "write_into_the_system": found.files,
         "write_into_our_program": found.files,
         "write_into_the_common_temporary_folder": found.files,

@@ -26,9 +26,11 @@ def _of_machine(machine: Json, *, is_named: bool) -> Check:
 
 
 def _of_host(settings: Settings) -> Check:
-    from trunkline.execution.fence import probe, words
+    import msgspec
 
-    found = probe.look()
+    from trunkline.execution.fence import groups, probe, words
+
+    found = msgspec.structs.replace(probe.look(), counts=groups.find() is not None)
     in_force = words.in_force(found, settings.fence)
     return _check("Fence", words.told_of_machine(found, settings.fence), in_force)
 

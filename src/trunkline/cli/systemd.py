@@ -25,6 +25,8 @@ EnvironmentFile={environment}
 WorkingDirectory={folder}
 UMask=0077
 KillMode=mixed
+# What each session has is bounded in groups of its own.
+Delegate=pids memory
 TimeoutStopSec=15
 Restart=always
 RestartSec=5

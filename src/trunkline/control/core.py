@@ -50,6 +50,7 @@ from trunkline.control.retention.sweeper import Sweeper
 from trunkline.control.services import Services
 from trunkline.control.services.audit_heads import AuditHeads
 from trunkline.control.services.methods import Offered
+from trunkline.control.services.model_lists import ModelLists
 from trunkline.control.services.uploads import Uploads
 from trunkline.control.sessions.adopting import Adopting
 from trunkline.control.sessions.approvals import Approvals
@@ -133,7 +134,10 @@ class Core:
             "get_conversation": Transcripts(self.log).asked,
             "set_title": self.titles.told,
         }
-        self.services = Services(store, keys, settings, clock, heads, self.quotas, offered)
+        reveal = self.records.credentials.reveal
+        lists = ModelLists(settings.mcp_allowed_hosts, reveal=reveal)
+        signals.keys.watch(lists.forget)
+        self.services = Services(store, keys, settings, clock, heads, self.quotas, offered, lists)
         rows = SqlRows(store, self.services.audit, signals.titles.tell)
         self.projection = Projection(rows, self.log, self.tasks, tuning, signals.records)
         self.push = Push(store, keys, settings, self.log, clock, tuning, signals.records)

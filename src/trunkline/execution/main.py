@@ -18,6 +18,7 @@ import structlog
 from trunkline.execution import logs
 from trunkline.execution.errors import HomeBusy, ServerRefused, SettingsError
 from trunkline.execution.fence import probe
+from trunkline.execution.fence.groups import Groups
 from trunkline.execution.fence.machine import Fence
 from trunkline.execution.health import Health
 from trunkline.execution.home import Home
@@ -206,6 +207,7 @@ class Node:
         while True:
             await asyncio.sleep(SESSION_IDLE_CHECK_S)
             self._manager.rest_idle()
+            self._sweep()
 
     async def _settle(self) -> None:
         while True:
@@ -223,7 +225,12 @@ class Node:
         if self._fence is not None:
             await self._fence.proxy.close()
         await self._end_strays()
+        self._sweep(is_over=True)
         self._sockets.close()
+
+    def _sweep(self, *, is_over: bool = False) -> None:
+        if self._fence is not None and self._fence.groups is not None:
+            self._fence.groups.sweep(is_over=is_over)
 
     def _initialized(self, init: Json) -> None:
         keys = self._settings.api_keys | (init.get("api_keys") or {})
@@ -288,6 +295,7 @@ def _fence(settings: NodeSettings, home: Home) -> Fence:
         roots=[*settings.roots, *([settings.workspace] if settings.workspace else [])],
         network=settings.network,
         hosts=settings.network_hosts,
+        groups=Groups.below_ours() if settings.fence != "off" else None,
     )
     told = fence.told()
     (_log.info if fence.in_force else _log.warning)("fence", words=told["words"])

@@ -112,7 +112,12 @@ def test_a_service_is_installed_stays_and_goes(computer: Computer) -> None:
     assert f"{NAME} is installed" in done.output
     assert computer.calls == [*enabled, "loginctl enable-linger"]
     unit = computer.unit.read_text()
-    for line in ("WantedBy=default.target", "Restart=always", "RestartPreventExitStatus=2"):
+    for line in (
+        "WantedBy=default.target",
+        "Restart=always",
+        "Delegate=pids memory",
+        "RestartPreventExitStatus=2",
+    ):
         assert line in unit.splitlines()
     assert f'TRUNKLINE_NODE_HOME="{home.root}"' in computer.environment.read_text()
     assert stat.S_IMODE(computer.environment.stat().st_mode) == 0o600

@@ -50,6 +50,7 @@ class Services:
         heads: AuditHeads | None = None,
         quotas: Quotas | None = None,
         offered: Mapping[str, Offered] | None = None,
+        model_lists: ModelLists | None = None,
     ) -> None:
         """`offered`: requests of parts that services do not know, by their names."""
         quotas = quotas or Quotas(store, settings)
@@ -78,7 +79,7 @@ class Services:
         table = prices.built_in() if own is None else prices.over_built_in(own)
         self.prices = table
         self.usage = Usage(store, clock, table)
-        self.model_lists = ModelLists(settings.mcp_allowed_hosts)
+        self.model_lists = model_lists or ModelLists(settings.mcp_allowed_hosts)
         self.rules = Rules(store, clock)
         self.methods = Methods(self, offered or {})
 
@@ -104,5 +105,6 @@ class Services:
     async def close(self) -> None:
         """Ends what is connected; the store belongs to whoever opened it."""
         await self.memories.close()
+        await self.model_lists.close()
         if self._mcp_pool is not None:
             await self._mcp_pool.close()

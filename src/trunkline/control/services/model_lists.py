@@ -1,4 +1,5 @@
-"""Which models a server has, asked with a key before that key is kept.
+"""Which models a server has, asked with a key before that key is kept, and of a provider itself
+when a session names one that nobody knows.
 
 The control plane asks, not the machine that will: what one can reach, the other may not. Everybody
 may try public addresses; addresses of this host and its network only administrators, who can run
@@ -8,10 +9,12 @@ programs here anyway. Keys go to the address that they were given for, and into 
 import asyncio
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
+import structlog
 
 from trunkline import limits
 from trunkline.control.clock import Seconds
@@ -28,6 +31,8 @@ from trunkline.control.services.address_guard import (
 if TYPE_CHECKING:
     import httpx2
 
+_log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
 Problem = Literal[
     "KEY_REFUSED", "UNREACHABLE", "ADDRESS_REFUSED", "NOT_A_MODEL_SERVER", "SERVER_FAILED"
 ]
@@ -37,6 +42,8 @@ PER_USER_MAX = 4  # under way
 MODELS_MAX = 2_000
 HEARD_MAX = 200  # lists that are remembered
 HEARD_S = 3600.0
+LEARNING_S = 2.0  # that a new session waits for a provider's list; what comes later is kept
+AGAIN_S = 60.0  # before a provider is asked once more for a user: it may have a new model by then
 _NAME_CHARS_MAX = 200
 _SAID_CHARS = 200
 _ANSWER_BYTES_MAX = 8 * limits.MIB  # lists of gateways are long
@@ -45,6 +52,17 @@ _OTHER_SERVICES = ("tavily", "brave", "searxng")
 # Of this host, of networks of one's own, and of what lies over them. Link-local addresses and those
 # of fd00::/8 are left out: there clouds have keys of their hosts.
 _OWN_NETWORKS = "127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,::1/128"
+
+_Place = tuple[str, str]
+"""A user and a provider."""
+_T = TypeVar("_T")
+
+Reveal = Callable[[str], Awaitable[list[Revealed]]]
+"""A user's keys."""
+
+
+async def _no_keys(_user_id: str) -> list[Revealed]:
+    return []
 
 
 class ModelList(msgspec.Struct, kw_only=True):
@@ -73,15 +91,26 @@ class ModelLists:
     """Asks servers for their models."""
 
     def __init__(
-        self, allowed_hosts: str, resolver: Resolve = resolve, now: Seconds = time.monotonic
+        self,
+        allowed_hosts: str,
+        resolver: Resolve = resolve,
+        now: Seconds = time.monotonic,
+        *,
+        reveal: Reveal = _no_keys,
+        usual: Mapping[str, str] = _USUAL,
     ) -> None:
-        """`allowed_hosts`: those that everybody may name, though they are not public."""
+        """`allowed_hosts`: those that everybody may name, though they are not public. `usual`: the
+        providers' own addresses."""
         self._allowed = allowed_hosts
         self._resolver = resolver
         self._under_way: Counter[str] = Counter()
         self._now = now
-        self._heard: dict[tuple[str, str], tuple[float, list[str]]] = {}
+        self._reveal = reveal
+        self._usual = usual
+        self._heard: dict[_Place, tuple[float, list[str]]] = {}
         """By user and provider: when its own list was read, and that."""
+        self._asked_at: dict[_Place, float] = {}
+        self._learning: dict[_Place, asyncio.Task[None]] = {}
 
     async def ask(
         self,
@@ -98,9 +127,9 @@ class ModelLists:
         if provider in _OTHER_SERVICES:
             raise InvalidRequest(f"{provider} searches the web: it has no models to list")
         kept = known.base_url if known is not None else None
-        address = base_url or kept or _USUAL.get(provider)
+        address = base_url or kept or self._usual.get(provider)
         if address is None:
-            usual = ", ".join(_USUAL)
+            usual = ", ".join(self._usual)
             raise InvalidRequest(
                 f"{provider} is no provider that we know ({usual}): it needs a base_url"
             )
@@ -124,7 +153,7 @@ class ModelLists:
         finally:
             self._under_way[user_id] -= 1
             self._under_way += Counter()  # drops those at zero
-        shown = None if at == _USUAL.get(provider) else at
+        shown = None if at == self._usual.get(provider) else at
         # What is only tried beside a key that is kept says nothing of what that one opens.
         if shown is None and found and (known is None or key == known.api_key):
             self.heard(user_id, provider, found)
@@ -132,10 +161,51 @@ class ModelLists:
 
     def heard(self, user_id: str, provider: str, models: list[str]) -> None:
         """A provider has said which models that user's key opens."""
-        self._heard.pop((user_id, provider), None)
-        self._heard[user_id, provider] = self._now(), models
-        while len(self._heard) > HEARD_MAX:
-            del self._heard[next(iter(self._heard))]
+        _keep_newest(self._heard, (user_id, provider), (self._now(), models))
+
+    def forget(self, user_id: str) -> None:
+        """The user's keys changed: another one may open other models."""
+        for known in (self._heard, self._asked_at):
+            for one in [one for one in known if one[0] == user_id]:
+                known.pop(one)
+        for (user, _), asking in self._learning.items():
+            if user == user_id:
+                asking.cancel()
+
+    async def learn(self, user_id: str, provider: str) -> None:
+        """Asks the provider itself with the user's key, if there is one and that was not just done.
+        Waits a short while for it; `of` then has what came."""
+        place = user_id, provider
+        asking = self._learning.get(place)
+        if asking is None:
+            asked_at = self._asked_at.get(place)
+            is_due = asked_at is None or self._now() - asked_at >= AGAIN_S
+            if provider not in self._usual or not is_due:
+                return
+            _keep_newest(self._asked_at, place, self._now())
+            asking = asyncio.create_task(self._learn(user_id, provider))
+            self._learning[place] = asking
+            asking.add_done_callback(lambda _: self._learning.pop(place))
+        await asyncio.wait((asking,), timeout=LEARNING_S)
+
+    async def _learn(self, user_id: str, provider: str) -> None:
+        try:
+            keys = [key for key in await self._reveal(user_id) if key.provider == provider]
+            for key in keys:
+                if key.api_key and not key.base_url:
+                    await self.ask(
+                        user_id, provider, key, api_key=None, base_url=None, is_admin=False
+                    )
+        except LimitReached:
+            pass  # the user tests keys at this moment
+        except Exception:
+            _log.exception("a provider's list of models was not asked for", provider=provider)
+
+    async def close(self) -> None:
+        """Gives up what is still being asked."""
+        for asking in (under_way := list(self._learning.values())):
+            asking.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
 
     def of(self, user_id: str) -> dict[str, list[str]]:
         """By provider, the models that a user has there, where its own list was read a short while
@@ -173,6 +243,13 @@ class ModelLists:
                     raise
                 # What most servers want, and most people leave out.
                 return await _list(http, f"{address}/v1/models", headers), f"{address}/v1"
+
+
+def _keep_newest(kept: dict[_Place, _T], place: _Place, value: _T) -> None:
+    kept.pop(place, None)
+    kept[place] = value
+    while len(kept) > HEARD_MAX:
+        del kept[next(iter(kept))]
 
 
 async def _list(http: "httpx2.AsyncClient", url: str, headers: dict[str, str]) -> list[str]:

@@ -17,6 +17,7 @@ from trunkline.control.machines.traits import SINGLE
 from trunkline.control.records.fields import Json
 from trunkline.control.services import Services
 from trunkline.control.sessions.known_names import (
+    doubted_model,
     unknown_model,
     unknown_setting,
     unlisted_model,
@@ -76,9 +77,14 @@ class MachineChoice:
         has_base_url = bool(own.get("openai"))
         if problem := unknown_model(runtime, model, own, has_base_url=has_base_url):
             raise problem
-        listed = self._services.model_lists.of(machine.user_id)
-        official = {name: models for name, models in listed.items() if not own.get(name)}
-        if not runtime.models.any and (problem := unlisted_model(model, official)):
+        provider = doubted_model(model)
+        if runtime.models.any or provider is None or own.get(provider):
+            return
+        lists = self._services.model_lists
+        listed = lists.of(machine.user_id)
+        if provider not in listed or unlisted_model(model, listed):  # which may be a new one
+            await lists.learn(machine.user_id, provider)
+        if problem := unlisted_model(model, lists.of(machine.user_id)):
             raise problem
 
     async def drain(self, machine_id: str, is_draining: bool) -> None:

@@ -49,23 +49,32 @@ def unknown_model(
     )
 
 
+def doubted_model(model: Any) -> str | None:
+    """Whose list says whether there is such a model. None: it is known, or not of a provider that
+    lists its own."""
+    if not isinstance(model, str):
+        return None
+    provider, name = _provider_of(model)
+    is_doubted = _BY_NAME.match(name) and prices.built_in().of(name) is None
+    return provider if is_doubted else None
+
+
+def _provider_of(model: str) -> tuple[str, str]:
+    named, _, rest = model.strip().partition("/")
+    is_claude = named.lower().startswith("claude")
+    return (named, rest) if rest else ("anthropic" if is_claude else "openai", named)
+
+
 def unlisted_model(model: Any, listed: Mapping[str, Collection[str]]) -> InvalidRequest | None:
     """A model that looks like a provider's, and that the provider itself does not name. `listed`:
     by provider, what it has said to this user's key a short while ago."""
-    if not isinstance(model, str):
+    there = listed.get(doubted_model(model) or "")
+    if there is None:
         return None
-    named, _, rest = model.strip().partition("/")
-    is_claude = named.lower().startswith("claude")
-    provider, name = (named, rest) if rest else ("anthropic" if is_claude else "openai", named)
-    there = listed.get(provider)
+    provider, name = _provider_of(model)
     # A list has snapshots, and not always the name that stands for the newest of them.
     plain = name.removesuffix("-latest")
-    if (
-        there is None
-        or not _BY_NAME.match(name)
-        or prices.built_in().of(name) is not None
-        or any(one == name or one.startswith(f"{plain}-") for one in there)
-    ):
+    if any(one == name or one.startswith(f"{plain}-") for one in there):
         return None
     told = names.unknown("model", name, there)
     return InvalidRequest(

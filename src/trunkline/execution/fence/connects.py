@@ -1,4 +1,5 @@
-"""Where commands of a session with a list of hosts connect to: this machine's proxy, nothing else.
+"""Where commands connect to that may not connect everywhere: with a list of hosts to this machine's
+proxy, with access to some Unix sockets to these.
 
 Landlock knows ports and no hosts, and a filter of system calls sees no addresses. So the kernel
 asks here at each `connect` of such a command. What is allowed is done here, on the command's own
@@ -11,12 +12,18 @@ import fcntl
 import os
 import select
 import socket
+import stat
 import struct
 import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 
 import structlog
+
+from trunkline.execution.fence.profile import Profile
 
 _log = structlog.get_logger(__name__)
 
@@ -26,6 +33,7 @@ _ANSWER = struct.Struct("=QqiI")
 _PIDFD_GETFD = 438
 _HOST = "127.0.0.1"
 _ADDRESS_BYTES_MAX = 128
+WAITING_MAX = 16  # connections that a command waits for at once; more wait for these
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -34,8 +42,12 @@ class Connects:
     """Answers from a thread of its own, which has to be one that may connect: made before the
     thread that is confined, told its descriptor by that."""
 
-    def __init__(self, port: int) -> None:
-        self._port = port
+    def __init__(self, allowed: Profile) -> None:
+        self._port = allowed.proxy_port
+        self._is_open = allowed.network == "open"
+        self._sockets = dict(_taken_hold_of(allowed.sockets))
+        """By path, a handle of what was there: another may be put in its place."""
+        self._waiting = ThreadPoolExecutor(WAITING_MAX, "connect")
         self._listeners: SimpleQueue[int] = SimpleQueue()
         threading.Thread(target=self._serve, name="connects", daemon=True).start()
 
@@ -55,19 +67,24 @@ class Connects:
             asked_id, thread_id, _, _, _, _, descriptor, address, length, *_ = _ASKED.unpack(
                 request
             )
-            try:
-                failure = self._connected(
-                    listener, asked_id, thread_id, descriptor, address, length
-                )
-            except OSError as error:
-                failure = error.errno or errno.EACCES
-            except Exception:
-                _log.exception("a connection could not be judged")
-                failure = errno.EACCES
-            try:
-                fcntl.ioctl(listener, _SEND, _ANSWER.pack(asked_id, 0, -failure, 0))
-            except OSError:
-                continue
+            asked_for = (listener, asked_id, thread_id, descriptor, address, length)
+            if self._sockets or self._is_open:
+                self._waiting.submit(self._judge, *asked_for)
+            else:
+                self._judge(*asked_for)  # our proxy is there at once
+
+    def _judge(
+        self, listener: int, asked_id: int, thread_id: int, descriptor: int, address: int, size: int
+    ) -> None:
+        try:
+            failure = self._connected(listener, asked_id, thread_id, descriptor, address, size)
+        except OSError as error:
+            failure = error.errno or errno.EACCES
+        except Exception:
+            _log.exception("a connection could not be judged")
+            failure = errno.EACCES
+        with suppress(OSError):  # nobody waits for it any more
+            fcntl.ioctl(listener, _SEND, _ANSWER.pack(asked_id, 0, -failure, 0))
 
     def _connected(
         self, listener: int, asked_id: int, thread_id: int, descriptor: int, address: int, size: int
@@ -78,6 +95,10 @@ class Connects:
         try:
             # Whoever asked still waits: what was read is theirs, and not a later process's.
             fcntl.ioctl(listener, _IS_VALID, struct.pack("=Q", asked_id))
+            if theirs.family == socket.AF_UNIX:
+                return self._to_socket(theirs, wanted)
+            if self._is_open:
+                return _connect(theirs, wanted)
             ours = struct.pack("=H", socket.AF_INET) + struct.pack("!H", self._port)
             is_ours = wanted[:8] == ours + socket.inet_aton(_HOST)
             if not is_ours or theirs.family != socket.AF_INET:
@@ -85,6 +106,32 @@ class Connects:
             return theirs.connect_ex((_HOST, self._port))
         finally:
             theirs.close()
+
+    def _to_socket(self, theirs: socket.socket, wanted: bytes) -> int:
+        path = os.fsdecode(wanted[2:].partition(b"\0")[0])
+        handle = self._sockets.get(os.path.realpath(path)) if path.startswith("/") else None
+        if handle is None:
+            return errno.EACCES
+        return theirs.connect_ex(f"/proc/self/fd/{handle}")
+
+
+def _taken_hold_of(paths: Sequence[str]) -> Iterator[tuple[str, int]]:
+    for path in paths:
+        try:
+            handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            continue  # gone since it was asked for
+        is_that = os.readlink(f"/proc/self/fd/{handle}") == path  # noqa: PTH115
+        if is_that and stat.S_ISSOCK(os.fstat(handle).st_mode):
+            yield path, handle
+        else:
+            os.close(handle)
+
+
+def _connect(theirs: socket.socket, address: bytes) -> int:
+    """To wherever that is, in the kind of network that the socket is for."""
+    result = _libc.connect(theirs.fileno(), address, len(address))
+    return ctypes.get_errno() if result < 0 else 0
 
 
 def _memory(thread_id: int, address: int, size: int) -> bytes:

@@ -20,7 +20,15 @@ from typing import Any, TypeVar, TypeVarTuple
 import structlog
 
 from trunkline.execution.errors import StartFailed
-from trunkline.execution.fence import capabilities, landlock, masks, profile, seccomp, words
+from trunkline.execution.fence import (
+    capabilities,
+    groups,
+    landlock,
+    masks,
+    profile,
+    seccomp,
+    words,
+)
 from trunkline.execution.fence.connects import Connects
 from trunkline.execution.fence.profile import Profile
 from trunkline.execution.fence.watch import Watch
@@ -48,6 +56,7 @@ def enter(allowed: Profile) -> "CommandThread | None":
             Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
         tempfile.tempdir = os.environ["TMPDIR"] = allowed.temp
     os.environ.update(_caches(allowed.cache))
+    _enter_group(allowed)
     try:
         if threading.active_count() > 1:
             raise OSError("it has threads already")
@@ -62,7 +71,7 @@ def enter(allowed: Profile) -> "CommandThread | None":
             return None
         _own_rules(allowed).apply()
         if (machine := seccomp.machine()) is not None:
-            seccomp.apply(seccomp.session_filter(machine, guards=allowed.network == "list"))
+            seccomp.apply(seccomp.session_filter(machine, guards=_is_asked(allowed)))
     except OSError as error:
         why = f"the session could not be fenced in: {error}"
         if allowed.mode == "require" or allowed.network != "open" or allowed.hidden:
@@ -70,6 +79,24 @@ def enter(allowed: Profile) -> "CommandThread | None":
         _log.warning("no fence", problem=why)
         return None
     return CommandThread(allowed)
+
+
+def _enter_group(allowed: Profile) -> None:
+    """Without it, what it has is still watched."""
+    if not allowed.group:
+        return
+    try:
+        groups.enter(allowed.group)
+    except OSError as error:
+        why = f"the session could not enter its control group: {error}"
+        if allowed.mode == "require":
+            raise StartFailed(why, code="FENCE_REQUIRED") from error
+        _log.warning("no control group", problem=why)
+
+
+def _is_asked(allowed: Profile) -> bool:
+    """Whether each `connect` of its commands is judged."""
+    return allowed.network == "list" or bool(allowed.sockets)
 
 
 def _own_rules(allowed: Profile) -> landlock.Ruleset:
@@ -118,7 +145,7 @@ class CommandThread:
         self._allowed = allowed
         self._failure: OSError | None = None
         self._watch = Watch(allowed)
-        self._connects = Connects(allowed.proxy_port) if allowed.network == "list" else None
+        self._connects = Connects(allowed) if _is_asked(allowed) else None
         self._thread = ThreadPoolExecutor(
             1, "commands", initializer=self._tried, initargs=(self._confine,)
         )
@@ -126,8 +153,10 @@ class CommandThread:
             FILE_THREADS_MAX, "files", initializer=self._tried, initargs=(self._confine_files,)
         )
 
-    def problem(self) -> str | None:
-        return self._watch.problem()
+    async def problem(self) -> str | None:
+        """Looked for in a thread that is there already: a command may have taken all others."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._watch.problem)
 
     @property
     def limits_told(self) -> str:
@@ -144,12 +173,14 @@ class CommandThread:
 
     def _confine(self) -> None:
         allowed = self._allowed
-        _rules(allowed, ports=self._connects is not None).apply()
+        _rules(allowed, ports=allowed.network == "list").apply()
         machine = seccomp.machine()
         if machine is None:
             return
         keeps_sizes = allowed.landlock_abi >= landlock.ABI_TRUNCATE
-        packed = seccomp.command_filter(machine, allowed.network, keeps_sizes=keeps_sizes)
+        packed = seccomp.command_filter(
+            machine, allowed.network, keeps_sizes=keeps_sizes, sockets=bool(allowed.sockets)
+        )
         if self._connects is None:
             seccomp.apply(packed)
         else:

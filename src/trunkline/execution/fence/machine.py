@@ -14,8 +14,9 @@ from trunkline.execution.errors import StartFailed
 from trunkline.execution.fence import hosts as hosts_of
 from trunkline.execution.fence import profile, words
 from trunkline.execution.fence.access import Access, widened
+from trunkline.execution.fence.groups import Groups
 from trunkline.execution.fence.probe import Found
-from trunkline.execution.fence.profile import Mode, Profile
+from trunkline.execution.fence.profile import TASKS_MAX, Mode, Profile
 from trunkline.execution.fence.proxy import Proxy
 from trunkline.execution.fence.seccomp import Network
 from trunkline.execution.home import Home
@@ -38,13 +39,20 @@ class Fence:
         roots: Sequence[Path] = (),
         network: Network = "open",
         hosts: Sequence[str] = (),
+        groups: Groups | None = None,
         env: Mapping[str, str] = os.environ,
     ) -> None:
         """`hidden`: what no session sees, wherever it works. `roots`: below which sessions may
-        work. `network`, `hosts`: of sessions that say nothing of it."""
+        work. `network`, `hosts`: of sessions that say nothing of it. `groups`: where the kernel
+        counts what each has."""
         self._home = home
         self._mode = mode
-        self._found = found
+        self._found = msgspec.structs.replace(
+            found,
+            counts=groups is not None,
+            counts_memory=groups is not None and groups.has_memory,
+        )
+        self.groups = groups
         self._own = [home.workspace.resolve(), home.worktrees.resolve()]
         self._git_roots = [*self._own, *(root.resolve() for root in roots)]
         self._user = Path(env.get("HOME") or Path.home())
@@ -88,6 +96,7 @@ class Fence:
             network=network,
             hosts=hosts,
             memory_bytes=self._memory,
+            group=self._group(start.session_id),
             told=self._words(network),
         )
         if not is_ours:
@@ -112,7 +121,18 @@ class Fence:
         )
         if access is None:
             return made
-        return widened(made, access, hidden=self._hidden_beside, machine_network=self._network)
+        return widened(
+            made,
+            access,
+            hidden=self._hidden_beside,
+            machine_network=self._network,
+            keeps_sockets=self._found.calls and self._found.connects,
+        )
+
+    def _group(self, session_id: str) -> str:
+        if self.groups is None:
+            return ""
+        return self.groups.of(session_id, tasks_max=TASKS_MAX, memory_bytes=self._memory)
 
     def _hidden_beside(self, named: Path) -> list[Path]:
         """Of what is the user's own, a person may open what they name themselves, not with the
@@ -123,7 +143,8 @@ class Fence:
         """What its maker decided stays as it is; what is other sessions', or the control plane's,
         it does not see, where the system can do that."""
         home, internal = self._home, self._home.internal.resolve()
-        hidden = [str(one) for one in self._hidden] if self._found.masks else []
+        unseen = [*self._hidden, *([self.groups.folder] if self.groups is not None else [])]
+        hidden = [str(one) for one in unseen] if self._found.masks else []
         own = [home.sessions / home.session(start.session_id).name, home.programs, home.skills]
         kept = [internal / one.relative_to(home.internal) for one in (*own, home.cache)]
         for one in kept:  # only what is there can be kept

@@ -14,6 +14,7 @@ import msgspec
 
 from trunkline.execution.fence import landlock, masks, seccomp
 from trunkline.execution.fence.connects import Connects
+from trunkline.execution.fence.profile import Profile
 
 _FILES, _CALLS, _CONNECTS = 1, 2, 4
 _TRIED_S_MAX = 5.0
@@ -29,6 +30,9 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """Whether each `connect` of a command can be judged."""
     masks: bool = False
     """Whether folders can be hidden from a program that is not confined otherwise."""
+    counts: bool = False
+    """Whether the kernel bounds how many processes a session has (`groups.py`)."""
+    counts_memory: bool = False
     is_root: bool = False
     why_not: str = ""
     """What stands in the way, where nothing works."""
@@ -106,7 +110,7 @@ def _connects_are_judged(machine: str) -> bool:
     outcomes: list[int] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        connects = Connects(port)
+        connects = Connects(Profile(network="list", proxy_port=port))
 
         def tried() -> None:
             packed = seccomp.command_filter(machine, "list", keeps_sizes=True)

@@ -24,6 +24,7 @@ FILE_BYTES_MAX = 16 * limits.GIB  # of one file that a session writes
 MEMORY_BYTES_MIN = 2 * limits.GIB  # that a session may use on however small a machine
 MEMORY_PART = 0.5  # of a machine's memory, for one session with all that it starts
 PROCESSES_MAX = 512  # that a session's commands have at once
+TASKS_MAX = 2_048  # processes and threads that the kernel lets a session have, itself included
 
 _SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/proc"),
@@ -99,6 +100,8 @@ class Profile(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The files that people sent, which commands read."""
     granted: list[str] = []
     """What a person has let one command read besides."""
+    sockets: list[str] = []
+    """Of other programs, to which a person has let one command connect."""
     cache: str = ""
     network: Network = "open"
     hosts: list[str] = []
@@ -109,6 +112,9 @@ class Profile(msgspec.Struct, kw_only=True, omit_defaults=True):
     memory_bytes: int = 0
     file_bytes: int = FILE_BYTES_MAX
     processes: int = PROCESSES_MAX
+    tasks: int = TASKS_MAX
+    group: str = ""
+    """The control group that it enters, where there is one."""
     told: str = ""
     """What is in force, in words."""
 

@@ -23,7 +23,7 @@ _ALLOW, _ERRNO, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
 _NR, _ARCH, _ARGS = 0, 4, 16
 _X32 = 0x40000000  # a second numbering on x86-64, which nothing of ours uses
 
-_AF_INET, _AF_INET6, _AF_NETLINK = 2, 10, 16
+_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 _TYPE_MASK, _STREAM, _SEQPACKET, _TCP = 0xF, 1, 5, 6
 _MSG_FASTOPEN = 0x20000000
 _TIOCSTI = 0x5412
@@ -158,22 +158,26 @@ def session_filter(machine: str, *, guards: bool = False) -> bytes:
 
 
 @functools.cache
-def command_filter(machine: str, network: Network, *, keeps_sizes: bool) -> bytes:
+def command_filter(
+    machine: str, network: Network, *, keeps_sizes: bool, sockets: bool = False
+) -> bytes:
     """Of the commands of a session. `keeps_sizes`: whether Landlock already guards against making
-    files shorter by name. With the network `list`, whoever applied it is asked at each `connect`:
-    a filter does not see where that leads."""
+    files shorter by name. `sockets`: whether some of Unix may be connected to. With these, and with
+    the network `list`, whoever applied it is asked at each `connect`: a filter does not see where
+    that leads."""
     made = _Filter(machine)
     made.refuse(_NEVER)
     made.refuse(["setns"])
     made.refuse(["clone3"], errno.ENOSYS)  # its flags cannot be seen; libraries then use `clone`
     for name in ("unshare", "clone"):
         made.on(name, _if_bits(0, _NAMESPACES))
-    made.on("socket", _sockets(network))
+    made.on("socket", [*(_unix_sockets() if sockets else []), *_sockets(network)])
     made.on("socketpair", _pairs())
     made.on("ioctl", [_argument(1), (_JEQ, 0, 1, _TIOCSTI), _refused()])
     made.on("prlimit64", _unless(0, 0))
-    if network == "list":
+    if network == "list" or sockets:
         made.on("connect", [(_RET, 0, 0, _ASK)])
+    if network == "list":
         made.refuse(["listen"])  # nor do others get in
         made.on("sendto", _if_bits(3, _MSG_FASTOPEN))
         made.on("sendmsg", _if_bits(2, _MSG_FASTOPEN))
@@ -181,6 +185,20 @@ def command_filter(machine: str, network: Network, *, keeps_sizes: bool) -> byte
     if not keeps_sizes:
         made.refuse(["truncate"])
     return made.packed()
+
+
+def _unix_sockets() -> _Code:
+    """Of the kinds that say nothing to anybody before they are connected."""
+    return [
+        _argument(0),
+        (_JEQ, 0, 6, _AF_UNIX),
+        _argument(1),
+        (_AND, 0, 0, _TYPE_MASK),
+        (_JEQ, 1, 0, _STREAM),
+        (_JEQ, 0, 1, _SEQPACKET),
+        (_RET, 0, 0, _ALLOW),
+        _refused(),
+    ]
 
 
 def _sockets(network: Network) -> _Code:

@@ -6,9 +6,11 @@ from pathlib import Path
 import psutil
 
 from trunkline import limits
+from trunkline.execution.fence import groups
 from trunkline.execution.fence.profile import Profile
 
 DISK_FREE_BYTES_MIN = 256 * limits.MIB  # on the disk that a session writes to
+TASKS_FREE_MIN = 32  # of those that the kernel lets it have: its own process needs some too
 
 
 class Watch:
@@ -24,11 +26,21 @@ class Watch:
         count, used = _below()
         if count > self._allowed.processes:
             return f"more than {self._allowed.processes} processes at once"
+        if self._has_all_tasks():
+            return f"{self._allowed.tasks} processes and threads, which is all that there may be"
         if self._allowed.memory_bytes and used > self._allowed.memory_bytes:
             return f"more than {self._allowed.memory_bytes // limits.MIB} MiB of memory"
         if any(_free_bytes(disk) < DISK_FREE_BYTES_MIN for disk in self._disks):
             return f"less than {DISK_FREE_BYTES_MIN // limits.MIB} MiB left on the disk"
         return None
+
+    def _has_all_tasks(self) -> bool:
+        if not self._allowed.group:
+            return False
+        try:
+            return groups.tasks(self._allowed.group) > self._allowed.tasks - TASKS_FREE_MIN
+        except (OSError, ValueError):
+            return False  # it is not there any more
 
 
 def _below() -> tuple[int, int]:

@@ -36,8 +36,8 @@ def told(found: Found, mode: Mode, network: Network = "open") -> str:
         f"signals: {'kernel' if found.signals else 'no (old kernel)'}",
         f"sockets: {'blocked' if found.calls else 'no'}",
         _NETWORK[network],
-        "memory: bounded and watched",
-        "processes: watched",
+        "memory: bounded" if found.counts_memory else "memory: bounded and watched",
+        f"processes: {'bounded' if found.counts else 'watched'}",
     ]
     if found.is_root:
         parts.append("runs as root: what root may, commands may inside of the fence")
@@ -63,6 +63,7 @@ def told_of_program(found: Found, mode: Mode) -> str:
         "sockets: open",
         "network: open",
         "memory: bounded",
+        *(["processes: bounded"] if found.counts else []),
     ]
     return "; ".join(parts)
 

@@ -51,8 +51,8 @@ class Program(Protocol):
 class Confined(Protocol):
     """Whoever starts the commands of a session with less than the session may."""
 
-    def problem(self) -> str | None:
-        """Why what runs must end now, if it must. May take some milliseconds."""
+    async def problem(self) -> str | None:
+        """Why what runs must end now, if it must."""
 
     @property
     def limits_told(self) -> str:
@@ -82,7 +82,7 @@ class _Awaited:
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(COMMAND_WATCH_S)
-            if problem := await asyncio.to_thread(self._confined.problem):
+            if problem := await self._confined.problem():
                 self.ended_for = problem
                 kill_group(self.pid)
 

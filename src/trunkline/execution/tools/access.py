@@ -35,9 +35,10 @@ class BashWithAccess(Bash):
     name = names.ACCESS_TOOL
     description = (
         "Runs one command as bash does, with more than the fence around this session allows: "
-        "other files to read or write (full paths that exist, as few as possible), or the whole "
-        "network. A person is asked each time, so use it only when bash was refused something "
-        "that the work needs, and say why. What it prints comes at its end."
+        "other files to read or write, Unix sockets of other programs to connect to (full paths "
+        "without links that exist, as few as possible), or the whole network. A person is asked "
+        "each time, so use it only when bash was refused something that the work needs, and say "
+        "why. What it prints comes at its end."
     )
     parameters = object_schema(
         {
@@ -45,6 +46,7 @@ class BashWithAccess(Bash):
             "why": {"type": "string", "minLength": 1, "maxLength": 2_000},
             "read": _PATHS,
             "write": _PATHS,
+            "sockets": _PATHS,
             "network": {"type": "boolean"},
             "timeout_seconds": TIMEOUT_SCHEMA,
         },
@@ -69,7 +71,9 @@ class BashWithAccess(Bash):
         if "\0" in arguments["command"]:
             raise ToolError("the command has a NUL character, which no command can have")
         if not msgspec.convert(arguments, Access).told:
-            raise ToolError("say what it needs besides: read, write or network; else use bash")
+            raise ToolError(
+                "say what it needs besides: read, write, sockets or network; else use bash"
+            )
         timeout_s = timeout_of(arguments, run)
         try:
             said = await self._control.request(

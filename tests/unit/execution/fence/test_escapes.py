@@ -23,8 +23,9 @@ from tests.support.recording_line import RecordingLine
 from tests.support.refusals import NOT_COVERED, refused_where
 from trunkline.execution.fence import probe, words
 from trunkline.execution.fence.access import Access
+from trunkline.execution.fence.groups import Groups
 from trunkline.execution.fence.machine import Fence
-from trunkline.execution.fence.profile import Profile
+from trunkline.execution.fence.profile import TASKS_MAX, Profile
 from trunkline.execution.home import Home
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
@@ -47,11 +48,15 @@ REFUSED = [
 SESSIONS: dict[str, dict[str, object]] = {
     "s-1": {},
     "s-few": {},
+    "s-bomb": {},
     "s-off": {"network": "off"},
     "s-list": {"network": "list", "network_hosts": ["127.0.0.1"]},
     "s-old": {"network": "list", "network_hosts": ["127.0.0.1"]},
 }
 LISTED = ("s-list", "s-old")
+TASKS = 200
+"""Of s-bomb, so that filling it takes a moment."""
+GROUPS = Groups.below_ours()
 
 pytestmark = pytest.mark.skipif(not FOUND.files, reason=words.told(FOUND, "auto"))
 
@@ -127,16 +132,27 @@ async def manager(
     await spawner.start()
     sockets = SocketFolder(home.run)
     semigraph = partial(SemiGraphAdapter, spawner.spawn, sockets, Patience(ready_s=60.0))
-    fence = Fence(home, "require", FOUND, hidden=[place / "data"], env=env)
+    fence = Fence(home, "require", FOUND, hidden=[place / "data"], groups=GROUPS, env=env)
 
     def profile(start: ipc.Start, access: Access | None = None) -> Profile | None:
         made = fence.profile(start, access)
         assert made is not None
-        changes = {"s-few": {"processes": 4}, "s-old": {"landlock_abi": OLD.landlock_abi}}
+        changes = {
+            "s-few": {"processes": 4},
+            "s-bomb": {"tasks": TASKS},
+            "s-old": {"landlock_abi": OLD.landlock_abi},
+        }
+        if start.session_id == "s-bomb" and made.group:
+            (Path(made.group) / "pids.max").write_text(str(TASKS))
         return msgspec.structs.replace(made, **changes.get(start.session_id, {}))
 
     made = SessionManager(
-        line, home, {"semigraph": semigraph}, sessions_max=6, clock=time.time, fence=profile
+        line,
+        home,
+        {"semigraph": semigraph},
+        sessions_max=len(SESSIONS),
+        clock=time.time,
+        fence=profile,
     )
     await fence.proxy.open()
     for session_id, config in SESSIONS.items():
@@ -149,6 +165,9 @@ async def manager(
     await fence.proxy.close()
     await spawner.close()
     sockets.close()
+    if GROUPS is not None:
+        GROUPS.sweep(is_over=True)
+        assert not list(GROUPS.folder.glob(f"trunkline-{os.getpid()}-*"))
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +191,10 @@ async def outcomes(
         adapter = manager.active_sessions[session_id].adapter
         assert isinstance(adapter, SessionProcess)
         own = Home(place / "home").session(session_id) / "start.json"
-        told = {**targets, "session": str(adapter.pid), "own_file": str(own)}
+        group = str(place / "data" / "no-group")
+        if GROUPS is not None:
+            group = GROUPS.of(session_id, tasks_max=TASKS_MAX, memory_bytes=0)
+        told = {**targets, "session": str(adapter.pid), "own_file": str(own), "group": group}
         folder = workspace / f"of-{session_id}"
         folder.mkdir()
         shutil.copy(escapes.__file__, folder / "escapes.py")
@@ -329,6 +351,28 @@ async def test_a_command_with_too_many_processes_is_ended_with_those_that_left_i
     pids = (place / "home" / "workspace" / "many").read_text().split()
     assert len(pids) == 6
     await until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.usefixtures("manager")
+@pytest.mark.skipif(GROUPS is None, reason="no control group was given to this user")
+async def test_a_fork_bomb_comes_to_the_kernels_bound_and_its_session_lives_on(
+    line: RecordingLine,
+) -> None:
+    group = (await ran(line, "grep -m1 -o 'trunkline-[0-9-]*' /proc/self/cgroup", "s-bomb")).strip()
+    bomb = "bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 600"
+    assert f"ended: {TASKS} processes and threads" in await ran(line, bomb, "s-bomb")
+    assert await ran(line, "echo alive", "s-bomb") == "alive"
+    threads = (
+        f"import threading as t; e=t.Event(); n=0\ntry:\n while n < {2 * TASKS}:"
+        "\n  t.Thread(target=e.wait, daemon=True).start(); n += 1"
+        "\nexcept RuntimeError: print('refused', flush=True); import os; os._exit(0)"
+    )
+    assert GROUPS is not None
+    told = GROUPS.folder / group / "pids.events"
+    before = told.read_text()
+    assert "refused" in await ran(line, f'{sys.executable} -c "{threads}"', "s-bomb")
+    assert told.read_text() != before
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -69,6 +69,7 @@ async def test_what_was_shown_and_allowed_is_run_once(grants: Grants) -> None:
         {"read": ["/x", "/y"]},
         {"write": ["/x"]},
         {"network": True},
+        {"sockets": ["/x.sock"]},
         {"why": "another reason"},
     ],
 )
@@ -228,6 +229,9 @@ async def test_one_file_that_is_named_opens_nothing_else_of_its_folder(place: Pa
         ({"read": ["{place}/not-there"]}, {}, "is not there"),
         ({"read": ["given"]}, {}, "no full path"),
         ({"network": True}, {"network": "off"}, "'off' for every session"),
+        ({"sockets": ["{place}/data/admin-token"]}, {}, "closed to every session"),
+        ({"sockets": ["{place}/given"]}, {}, "is no socket"),
+        ({"sockets": ["{place}/not-there"]}, {}, "is not there"),
         ({"read": ["/x"] * 21}, {}, "length"),
     ],
 )
