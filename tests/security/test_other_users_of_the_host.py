@@ -25,6 +25,8 @@ from trunkline.control.settings import Settings
 from trunkline.execution.home import Home
 from trunkline.private_files import NotPrivate
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.fixture(autouse=True)
 def wide_umask() -> Iterator[None]:
@@ -184,3 +186,13 @@ def test_a_folder_that_somebody_chose_as_workspace_stays_as_it_is(tmp_path: Path
 def test_a_home_that_cannot_be_closed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotPrivate, match=r"another user|open to other users"):
         Home(another_users(tmp_path)).make()
+
+
+def test_the_service_in_the_manual_keeps_its_folder_to_itself() -> None:
+    page = (ROOT / "docs" / "operate" / "deployment.md").read_text(encoding="utf-8")
+    (unit,) = (
+        block for block in page.split("```") if block.startswith("ini\n[Unit]\nDescription=Trunk")
+    )
+    folder = dict(line.split("=", 1) for line in unit.splitlines() if line.startswith("State"))
+    assert folder == {"StateDirectory": "trunkline", "StateDirectoryMode": "0700"}
+    assert f"TRUNKLINE_DATA=/var/lib/{folder['StateDirectory']}" in unit
