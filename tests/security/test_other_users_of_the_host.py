@@ -8,12 +8,15 @@ cannot be done, there is no start.
 import asyncio
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
+from tests.support import small_disk
 from trunkline.control import data_folder
 from trunkline.control.access.keys import admin_token
 from trunkline.control.core import Core
@@ -21,6 +24,8 @@ from trunkline.control.errors import Unavailable
 from trunkline.control.settings import Settings
 from trunkline.execution.home import Home
 from trunkline.private_files import NotPrivate
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -95,6 +100,49 @@ async def test_so_are_keys_in_one_file(tmp_path: Path) -> None:
     assert not (tmp_path / "data" / "keys").exists()
 
 
+_START_BESIDE_A_SECRET = """
+import asyncio, os, subprocess, sys
+from pathlib import Path
+from trunkline.control.core import Core
+from trunkline.control.errors import Unavailable
+from trunkline.control.settings import Settings
+
+data, secret, keys, mode = sys.argv[1:]
+Path(secret, "keys").write_bytes(Path(keys).read_bytes())
+os.chmod(Path(secret, "keys"), int(mode, 8))
+subprocess.run(["mount", "-o", "remount,ro", secret], check=True)
+
+async def start():
+    core = await Core.open(Settings(data=data, keys=str(Path(secret, "keys"))), "x" * 20)
+    await core.close()
+
+try:
+    asyncio.run(start())
+except Unavailable as error:
+    print(error.code)
+else:
+    print("started")
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [("0440", "started"), ("0400", "started"), ("0444", "NOT_PRIVATE"), ("0460", "NOT_PRIVATE")],
+)
+async def test_keys_that_a_cluster_mounts_for_the_servers_group_are_taken_and_no_others(
+    tmp_path: Path, mode: str, said: str
+) -> None:
+    """Read-only, so that they cannot be closed any further."""
+    small_disk.needed()
+    await started(Settings(data=str(tmp_path / "first"), keys=str(tmp_path / "made.pem")))
+    (tmp_path / "secret").mkdir()
+    places = (tmp_path / "data", tmp_path / "secret", tmp_path / "made.pem")
+    program = (sys.executable, "-c", _START_BESIDE_A_SECRET, *map(str, places), mode)
+    command = small_disk.command(tmp_path / "secret", "1m", *program)
+    ran = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
+    assert ran.stdout.splitlines()[-1:] == [said], ran.stderr
+
+
 def another_users(tmp_path: Path) -> Path:
     """A folder that cannot be closed."""
     if os.geteuid() != 0:
@@ -138,3 +186,13 @@ def test_a_folder_that_somebody_chose_as_workspace_stays_as_it_is(tmp_path: Path
 def test_a_home_that_cannot_be_closed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotPrivate, match=r"another user|open to other users"):
         Home(another_users(tmp_path)).make()
+
+
+def test_the_service_in_the_manual_keeps_its_folder_to_itself() -> None:
+    page = (ROOT / "docs" / "operate" / "deployment.md").read_text(encoding="utf-8")
+    (unit,) = (
+        block for block in page.split("```") if block.startswith("ini\n[Unit]\nDescription=Trunk")
+    )
+    folder = dict(line.split("=", 1) for line in unit.splitlines() if line.startswith("State"))
+    assert folder == {"StateDirectory": "trunkline", "StateDirectoryMode": "0700"}
+    assert f"TRUNKLINE_DATA=/var/lib/{folder['StateDirectory']}" in unit

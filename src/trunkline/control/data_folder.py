@@ -19,7 +19,13 @@ from trunkline.control.errors import Conflict, Unavailable
 from trunkline.control.machines.homes import OLD
 from trunkline.control.settings import Settings
 from trunkline.places import read_server_file
-from trunkline.private_files import NotPrivate, close_files, close_to_others, make_folder
+from trunkline.private_files import (
+    NotPrivate,
+    close_files,
+    close_mounted,
+    close_to_others,
+    make_folder,
+)
 
 _log = structlog.get_logger(__name__)
 
@@ -36,7 +42,7 @@ def prepare(settings: Settings) -> None:
     try:
         mended = [folder] if make_folder(folder) else []
         mended += close_files(folder)
-        if settings.keys_place.is_file() and close_to_others(settings.keys_place):
+        if settings.keys_place.is_file() and close_mounted(settings.keys_place):
             mended.append(settings.keys_place)
         for inner in (settings.keys_place, folder / OLD, settings.machines_dir):
             if inner.is_dir():

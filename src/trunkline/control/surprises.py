@@ -13,7 +13,7 @@ from trunkline.wire.errors import UNREADABLE
 HTTP: Final = "http"
 """In the place of a wire: paths that are not served. Who asks for them needs no login."""
 
-_KINDS_MAX = 200  # of each wire
+_KINDS_MAX = 200  # of each wire: so many messages, and so many fields
 _ROUTES_MAX = 50
 _NAME_CHARS_MAX = 80
 
@@ -26,16 +26,17 @@ class Surprises:
 
     def __init__(self) -> None:
         self.counts: dict[tuple[str, str], int] = {}
-        self._kinds: dict[str, int] = {}
-        """How many of each wire are counted: none takes the room of another."""
+        self._kinds: dict[tuple[str, str], int] = {}
+        """How many of each wire and sort are counted: none takes the room of another."""
 
     def saw(self, wire: str, kind: str) -> None:
         """`kind` says what it is and its name, such as `message subscribe` or `route GET /x`."""
         seen = (wire, one_line(kind)[:_NAME_CHARS_MAX])
         if seen not in self.counts:
-            kinds = self._kinds.get(wire, 0)
+            sort = wire, kind.partition(" ")[0]
+            kinds = self._kinds.get(sort, 0)
             if kinds < (_ROUTES_MAX if wire == HTTP else _KINDS_MAX):
-                self._kinds[wire] = kinds + 1
+                self._kinds[sort] = kinds + 1
             else:
                 seen = (wire, "other")  # the names are whatever the other side likes
         count = self.counts.get(seen, 0) + 1

@@ -207,17 +207,17 @@ async def test_a_client_that_says_itself_where_it_goes_on_is_told_nothing_before
 
 @pytest.mark.proves("notes-2-plan-commands")
 @pytest.mark.parametrize(
-    ("event", "content"),
+    ("event", "content", "code"),
     [
-        ("user.solve_tasks", {"tasks": [{"id": 1, "title": "a"}]}),
-        ("user.cancel_task", {"task_id": 1}),
-        ("user.restart_task", {"task_id": 1}),
-        ("user.replan", None),
-        ("user.something_new", {"x": 1}),
+        ("user.solve_tasks", {"tasks": [{"id": 1, "title": "a"}]}, "NOT_SUPPORTED"),
+        ("user.cancel_task", {"task_id": 1}, "NOT_SUPPORTED"),
+        ("user.restart_task", {"task_id": 1}, "NOT_SUPPORTED"),
+        ("user.replan", None, "NOT_SUPPORTED"),
+        ("user.something_new", {"x": 1}, "UNKNOWN_EVENT"),
     ],
 )
 async def test_a_command_that_means_nothing_here_is_answered_and_ends_no_turn(
-    page: Page, vm: ScriptedVm, event: str, content: Json | None
+    page: Page, vm: ScriptedVm, event: str, content: Json | None, code: str
 ) -> None:
     session = await begin(page, vm)
     await page.expect("agent.thinking")
@@ -226,6 +226,7 @@ async def test_a_command_that_means_nothing_here_is_answered_and_ends_no_turn(
     notice = await page.expect("system.notice")
     assert "session_id" not in notice
     assert notice["metadata"]["answers"] == event
+    assert notice["metadata"]["error_code"] == code
     assert isinstance(notice["content"], str)
     assert page.is_busy
 

@@ -346,3 +346,16 @@ async def test_what_a_page_asks_that_is_not_known_is_counted(
         assert ("yeaft", "message perf_trace_events") not in await counted()
         fields = {kind for wire, kind in await counted() if wire == "yeaft" and "field" in kind}
         assert fields == {"field newField"}, "all else that a page says is known"
+
+
+async def test_what_only_travels_through_to_an_agent_is_counted_too(
+    control: LocalControl, user: TestUser
+) -> None:
+    async with await new_agent(user, DEPLOYED) as agent, page_of(user) as page:
+        for kind in ("yeaft_thing", "yeaft_vp_subscribe"):
+            await page.send(kind, agentId=agent.id, requestId="n1", colour="red")
+            assert (await agent.expect(kind))["colour"] == "red"
+        counts = control.core.surprises.counts
+        assert counts["yeaft", "message yeaft_thing"] == 1
+        assert ("yeaft", "message yeaft_vp_subscribe") not in counts
+        assert counts["yeaft", "field colour"] == 1, "of a new message, all is new"

@@ -35,6 +35,15 @@ def test_a_wire_that_is_full_leaves_the_others_their_room() -> None:
     assert surprises.counts["yeaft", "message new"] == 1
 
 
+def test_messages_without_end_leave_fields_their_room_and_the_other_way_round() -> None:
+    surprises = Surprises()
+    for number in range(1000):
+        surprises.saw("yeaft", f"field {number}")
+    surprises.saw("yeaft", "message new")
+    assert surprises.counts["yeaft", "message new"] == 1
+    assert surprises.counts["yeaft", "other"] == 800
+
+
 def test_routes_are_counted_apart_and_few_of_them() -> None:
     surprises = Surprises()
     for number in range(1000):

@@ -1,8 +1,8 @@
 """How the audit log's chain is made and checked: a pure walk over entries, no storage.
 
 Every entry carries the hash of the one before it. A log that could not go on (`audit.py`) begins a
-new chain, openly: its first entry is RESTARTED and carries the hash of all entries of the chain
-before it, as they were found. So what was wrong by then stays told, and nobody changes it later.
+new chain, openly: its first entry is RESTARTED and carries the hash of all entries before it, as
+they were found. So what was wrong by then stays told, and nobody changes it later unseen.
 """
 
 import hashlib
@@ -61,9 +61,13 @@ class Walk:
         self._noted = noted
         self._told = told
         self._digest = hashlib.sha256()
+        self._of_chain = hashlib.sha256()
+        """Of the chain that it is at alone: what earlier versions began a new one with."""
         self._first = 1
         self._changed: BrokenLink | None = None
-        """What was done to an earlier chain after its end, or contradicts what was told."""
+        """What was done to an earlier chain after its end, and no new one was begun behind."""
+        self._contradiction: BrokenLink | None = None
+        """What does not fit to what was told."""
         self.entries = 0
         self.last = Head(0, GENESIS)
         self.broken: BrokenLink | None = None
@@ -72,7 +76,7 @@ class Walk:
 
     @property
     def digest(self) -> str:
-        """Of all entries of the chain that it is at, whole or not."""
+        """Of all entries so far, whole or not."""
         return self._digest.hexdigest()
 
     def take(self, entry: Row[Any]) -> None:
@@ -82,7 +86,9 @@ class Walk:
         elif self.broken is None and (reason := _problem(self.last, entry, computed)):
             self.broken = BrokenLink(self.last.seq + 1, reason)
         self._compare(entry)
-        self._digest.update(f"{entry.hash}{computed}".encode())
+        hashes = f"{entry.hash}{computed}".encode()
+        self._digest.update(hashes)
+        self._of_chain.update(hashes)
         self.entries += self.broken is None
         self.last = Head(entry.seq, entry.hash)
 
@@ -91,25 +97,33 @@ class Walk:
         if self.broken is None and missing:
             self.broken = _cut_off(self.last.seq, max(missing))
         if any(self.last.seq < seq < entry.seq for seq in self._told):
-            self._changed = self._changed or _cut_off(self.last.seq, entry.seq - 1)
-        if entry.prev_hash != self.digest or entry.hash != computed:
+            self._contradict(_cut_off(self.last.seq, entry.seq - 1))
+        if entry.hash == computed and entry.prev_hash == self.digest:
+            self._changed = None  # it was found like this, and that is told with the chain
+        elif entry.hash != computed or entry.prev_hash != self._of_chain.hexdigest():
             reason = f"entries {self._first} to {entry.seq} were changed after {entry.seq} was made"
+            self.broken = self.broken or BrokenLink(self._first, reason)
             self._changed = self._changed or BrokenLink(self._first, reason)
         earlier = EarlierChain(self._first, self.last.seq, _found(entry.details), self.broken)
         self.earlier.append(earlier)
-        self._first, self.broken, self._digest = entry.seq, None, hashlib.sha256()
+        self._first, self.broken, self._of_chain = entry.seq, None, hashlib.sha256()
+
+    def _contradict(self, link: BrokenLink) -> None:
+        self._contradiction = self._contradiction or link
 
     def _compare(self, entry: Row[Any]) -> None:
         reason = f"entry {entry.seq} is not the one that was noted as the head"
         if self.broken is None and self._noted.get(entry.seq, entry.hash) != entry.hash:
             self.broken = BrokenLink(entry.seq, reason)
         if self._told.get(entry.seq, entry.hash) != entry.hash:
-            self._changed = self._changed or BrokenLink(entry.seq, reason)
+            self._contradict(BrokenLink(entry.seq, reason))
 
     def end(self, head: Head | None) -> Verification:
         """`head`: the sealed one, None when it is not ours."""
         newest = max((*self._noted, *self._told), default=0)
-        broken = self._changed or self.broken or _end_problem(self.last, head)
+        broken = (
+            self._contradiction or self._changed or self.broken or _end_problem(self.last, head)
+        )
         if broken is None and newest > self.last.seq:
             broken = _cut_off(self.last.seq, newest)
         return Verification(broken is None, self.entries, broken, self.last.hash, self.earlier)

@@ -4,12 +4,14 @@ By words the database's own index finds them (FTS5, text search), by meaning the
 (`memory_vectors`). Both give scores between 0 and 1; what counts is their weighted sum.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 from sqlalchemy import (
     ColumnElement,
     Float,
+    Select,
     Text,
     and_,
     bindparam,
@@ -21,6 +23,7 @@ from sqlalchemy import (
     select,
     table,
     text,
+    union_all,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -83,10 +86,10 @@ async def _telling(connection: AsyncConnection, index: _Index, terms: list[str])
         return []
     counts = []
     for number, _ in enumerate(terms):
-        source, fits = index.having(f"term{number}")
+        source, fits = index.having(_name(number))
         some = select(literal(1)).select_from(source).where(fits).limit(MATCHES_MAX + 1)
         counts.append(select(func.count()).select_from(some.subquery()).scalar_subquery())
-    named = {f"term{number}": index.query([term]) for number, term in enumerate(terms)}
+    named = {_name(number): index.query([term]) for number, term in enumerate(terms)}
     found = (await connection.execute(select(*counts), named)).one()
     chosen: list[str] = []
     room = MATCHES_MAX
@@ -102,17 +105,38 @@ async def _telling(connection: AsyncConnection, index: _Index, terms: list[str])
 async def _scored(
     connection: AsyncConnection, where: ColumnElement[bool], index: _Index, terms: list[str]
 ) -> Scores:
+    """A term counts for more the fewer of these memories have it. The databases' own ranks know
+    everybody's: they say only which of two memories has more of one term."""
     if not terms:
         return {}
-    source, fits = index.having("terms")
+    asked = [_having(index, number, where) for number, _ in enumerate(terms)]
+    named = {_name(number): index.query([term]) for number, term in enumerate(terms)}
+    ranks: list[Scores] = [{} for _ in terms]
+    for row in await connection.execute(union_all(*asked), named):
+        ranks[row.term][row.id] = row.rank
+    found = len(set().union(*ranks))
+    scores: Scores = {}
+    for having in filter(None, ranks):
+        best, weight = max(having.values()), math.log1p(found / len(having))
+        for one, rank in having.items():
+            scores[one] = scores.get(one, 0.0) + (rank / best if best > 0 else 1.0) * weight
+    kept = sorted(scores, key=lambda one: (scores[one], one), reverse=True)
+    return {one: scores[one] for one in kept[:_CANDIDATES_BY_WORDS]}
+
+
+def _having(index: _Index, number: int, where: ColumnElement[bool]) -> Select[Any]:
+    """The memories with that term, and how much of it each has."""
+    source, fits = index.having(_name(number))
     if source is not memories:
         source = memories.join(source, source.c.rowid == memories.c.fts_rowid)
-    rank = index.rank("terms").label("rank")
-    ranked = select(memories.c.id, rank).select_from(source).where(fits, where).limit(MATCHES_MAX)
-    some = ranked.subquery()
-    best = select(some).order_by(some.c.rank.desc(), some.c.id.desc()).limit(_CANDIDATES_BY_WORDS)
-    rows = await connection.execute(best, {"terms": index.query(terms)})
-    return {row.id: row.rank for row in rows}
+    term, rank = literal(number).label("term"), index.rank(_name(number)).label("rank")
+    some = select(memories.c.id, term, rank).select_from(source).where(fits, where)
+    return select(some.limit(MATCHES_MAX).subquery())
+
+
+def _name(number: int) -> str:
+    """Of the parameter that holds a term's query."""
+    return f"term{number}"
 
 
 def blend(words: Scores, meaning: Mapping[str, float] | None) -> list[tuple[str, float]]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import codec, names
+from trunkline.wire.yeaft.fields import CORRELATION
 
 DEPLOYED_FIRST: Final = frozenset(
     (
@@ -54,27 +55,12 @@ _WORKBENCH: Final = frozenset(
 )
 """What a page does on an agent's host besides talking: a shell, its files, its ports."""
 
-CORRELATION: Final = ("requestId", "clientMessageId")
-"""What a client may give a message to know the answer by."""
-
-KNOWN_FIELDS: Final = frozenset(
-    (
-        *("type", "agentId", "conversationId", *CORRELATION, "groupId", "sessionId", "id"),
-        *("text", "prompt", "attachments", "fileIds", "mentions", "answer", "answers", "confirmed"),
-        *("provider", "workDir", "options", "providerOptions", "disallowedTools", "title"),
-        *("claudeSessionId", "limit", "turns", "beforeId", "afterMessageId", "lastEventId"),
-        *("plaintextOk", "positions", "silent", "catalogKey", "routeRef", "pinned", "hidden"),
-        *("sortRank", "sessions", "openFiles", "activeIndex", "workbenchRoute"),
-        *("restoreRequestId", "events", "conversationIds", "workbenchRouteKey"),
-        "workbenchRouteProtocol",
-    )
-)
-"""Of the messages that are served here. Others travel on, with whatever is in them."""
-
 _EVENTS_MAX = 2**53
 _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?")
 _MADE_UP = re.compile(r"(\d{13})(?=\w*[a-z])[a-z0-9]{4,30}")
 _ROUTING = frozenset(("type", "agentId", "conversationId", *CORRELATION))
+PASSED_ON: Final = frozenset(("yeaft_vp_subscribe", "yeaft_load_history"))
+"""What pages are known to say to the group chats that agents run themselves."""
 ATTACHMENT: Final = ("name", "mime", "base64")
 _ATTACHMENT_NAMES = (("mime", "mimeType"), ("base64", "data"))
 
@@ -97,6 +83,11 @@ class Request:
     @property
     def is_workbench(self) -> bool:
         return self.name.startswith(_WORKBENCH_OF) or self.name in _WORKBENCH
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is such a message, as far as is known here."""
+        return self.type in names.RELEASED or self.type in PASSED_ON or self.is_workbench
 
     def get(self, *names: str) -> str | None:
         """A text under one of its names; None where there is none, or null."""

@@ -166,6 +166,25 @@ async def test_messages_that_are_not_known_are_counted(here: World) -> None:
     assert here.core.surprises.counts == {("yeaft", "message never_heard_of"): 2}
 
 
+async def test_fields_that_are_not_known_are_counted_also_where_they_only_travel_through(
+    here: World,
+) -> None:
+    session = await here.session()
+    known = {"conversationId": session, "requestId": "r", "agentId": "a", "claudeSessionId": "s"}
+    here.line.hear({"type": "agent_status", "state": "idle", "mood": "good"})
+    here.line.hear({"type": "turn_completed", **known, "hasQueuedFollowUp": False})
+    here.line.hear({"type": "context_usage", **known, "inputTokens": 1, "tokensLeft": 2})
+    for _ in range(2):
+        here.line.hear({"type": "llm_config", "requestId": "r", "providersNew": []})
+    here.line.hear({"type": "claude_output", **known, "data": {"type": "system"}, "speed": 1})
+    assert here.core.surprises.counts == {
+        ("yeaft", "field mood"): 1,
+        ("yeaft", "field tokensLeft"): 1,
+        ("yeaft", "field providersNew"): 2,
+        ("yeaft", "field speed"): 1,
+    }
+
+
 _LIST: Json = {"type": "session_list_updated", "sessions": [{"id": "x"}]}
 
 

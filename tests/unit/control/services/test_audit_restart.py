@@ -1,6 +1,7 @@
 """A new chain behind a broken one, on both databases: begun openly, and nothing is made whole by
 it. What was wrong stays told; what is done to it afterwards is named."""
 
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from trunkline.control.access.keys import Keys
 from trunkline.control.errors import Conflict, InvalidRequest
 from trunkline.control.records.page import Paging
 from trunkline.control.services import Services
-from trunkline.control.services.audit import Audit
+from trunkline.control.services.audit import HEAD_CONTEXT, Audit
 from trunkline.control.services.audit_chain import hash_of
 from trunkline.control.services.audit_heads import AuditHeads, Head
 from trunkline.control.store.service_schema import audit, audit_head
@@ -92,6 +93,60 @@ async def test_an_earlier_chain_cannot_be_changed_afterwards_though_it_was_broke
     await fill(services, world, 1)
     await change(world.store, statement)
     assert await broken_at(services) == (1, "entries 1 to 6 were changed after 6 was made")
+
+
+async def test_behind_a_chain_that_was_changed_afterwards_a_new_one_is_begun_as_openly(
+    world: World, services: Services
+) -> None:
+    await fill(services, world, 3)
+    await change(world.store, LOST)
+    await services.audit.restart(world.root, "lost")  # 4
+    await fill(services, world, 1)
+    await change(world.store, update(audit).where(audit.c.seq == 2).values(event="another"))
+    changed = "entries 1 to 4 were changed after 4 was made"
+    assert await broken_at(services) == (1, changed)
+    assert (await services.audit.restart(world.root, "seen")).seq == 6
+    await fill(services, world, 1)
+    found = await services.audit.verify()
+    assert found.ok
+    assert [(one.first, one.last, one.reason) for one in found.earlier] == [
+        (1, 3, WRONG_HEAD),
+        (4, 5, changed),
+    ]
+    first, second = (one.broken for one in found.earlier)
+    assert first is not None
+    assert first.seq == 2
+    assert second is None
+    # What whoever asks has noted still counts, and nothing before it can be changed once more.
+    assert not (await services.audit.verify({2: "ab" * 32})).ok
+    await change(world.store, update(audit).where(audit.c.seq == 1).values(event="another"))
+    assert not (await services.audit.verify()).ok
+    await services.audit.restart(world.root, "and again")
+    assert (await services.audit.verify()).ok
+
+
+async def test_a_second_chain_of_an_earlier_version_is_as_whole_as_it_was(
+    world: World, services: Services, keys: Keys
+) -> None:
+    """It began with the hash of the chain before it alone: that does not speak of the first."""
+    await fill(services, world, 1)
+    for _ in range(2):
+        await change(world.store, LOST)
+        await services.audit.restart(world.root, "lost")
+    async with world.store.write() as connection:
+        rows = [row._asdict() for row in await connection.execute(select(audit))]
+        second, third = sorted(rows, key=lambda row: int(row["seq"]))[1:]
+        alone = sha256(f"{second['hash']}{second['hash']}".encode()).hexdigest()
+        third["prev_hash"] = alone
+        third["hash"] = hash_of(third)
+        await connection.execute(update(audit).where(audit.c.seq == 3).values(third))
+        sealed = keys.seal(f'{{"seq":3,"hash":"{third["hash"]}"}}', HEAD_CONTEXT)
+        await connection.execute(update(audit_head).values(sealed=sealed))
+    assert (await services.audit.verify()).ok
+    await change(world.store, update(audit).where(audit.c.seq == 1).values(event="another"))
+    assert not (await services.audit.verify()).ok
+    await services.audit.restart(world.root, "seen")
+    assert (await services.audit.verify()).ok
 
 
 async def test_who_has_only_the_database_cannot_begin_a_chain(

@@ -19,13 +19,13 @@ from trunkline.control.machines.tap import Tap
 from trunkline.control.machines.traits import KINDS
 from trunkline.wire.commands import Command
 from trunkline.wire.errors import CloseLine, Malformed
-from trunkline.wire.yeaft import codec, names, plain
+from trunkline.wire.yeaft import codec, fields, names, plain
 from trunkline.wire.yeaft.agent import Handshake, Visitor, capabilities_of
+from trunkline.wire.yeaft.agent_talk import PROTOCOL
 from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.inward_state import READY
 from trunkline.wire.yeaft.messages import (
     AgentStatus,
-    Auth,
     ConversationList,
     Envelope,
     ErrorMessage,
@@ -55,7 +55,6 @@ _OF_CONVERSATIONS = frozenset(
     )
 )
 """Never without a conversation of ours; other messages may be of something the agent has."""
-_AUTH_FIELDS = frozenset(Auth.__struct_encode_fields__)
 _OF_NO_CONVERSATION = names.SERVERS | {"agent_sync_complete", "agent_status", "conversation_list"}
 
 
@@ -96,7 +95,7 @@ class YeaftAgentLine(Socket):
         self.count()
         if self._handshake.auth is None:
             auth = self._handshake.take(text)
-            self._core.surprises.saw_fields("yeaft", text, _AUTH_FIELDS)
+            self._core.surprises.saw_fields(PROTOCOL, text, fields.OF_AGENTS)
             named = capabilities_of(
                 auth.capabilities,
                 count_max=_CAPABILITIES_MAX,
@@ -198,13 +197,16 @@ class YeaftAgentLine(Socket):
             self.count()  # what an agent says is slowed by back-pressure; this is not worth that
             raise
         name = envelope.type
+        is_known = names.canonical(name) in names.RELEASED
+        if is_known:
+            self._core.surprises.saw_fields(PROTOCOL, text, fields.OF_AGENTS)
         if name in _OF_NO_CONVERSATION:
             self._of_agent(agent, name, text)
             return
         if name == "slash_commands_update":
             self._note_commands(agent, text)
-        elif names.canonical(name) not in names.RELEASED:
-            self._core.surprises.saw("yeaft", f"message {name}")
+        elif not is_known:
+            self._core.surprises.saw(PROTOCOL, f"message {name}")
         session_id = _conversation_of(envelope)
         log = agent.machine.logs.get(session_id) if session_id is not None else None
         if log is None:

@@ -19,9 +19,10 @@ from trunkline.control.errors import Forbidden, LimitReached, NotFound, Trunklin
 from trunkline.control.machines.machine import Machine
 from trunkline.control.tasks import Serial
 from trunkline.wire.errors import Malformed
+from trunkline.wire.yeaft import fields
 from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.outward_frames import encode, envelope
-from trunkline.wire.yeaft.web import DEPLOYED_FIRST, KNOWN_FIELDS, Request, role_of
+from trunkline.wire.yeaft.web import DEPLOYED_FIRST, Request, role_of
 
 if TYPE_CHECKING:
     from trunkline.control.edges.yeaft_web.host import YeaftWebHost
@@ -90,9 +91,6 @@ HANDLERS: Final[dict[str, Handler]] = {
     "perf_trace_events": _left_alone,
 }
 """What is understood here; everything else is for an agent."""
-
-_SETTINGS = frozenset(("update_conversation_settings", "perf_trace_events"))
-"""Whose fields are an agent's, or the page's own."""
 
 
 class YeaftWeb(Socket):
@@ -193,10 +191,12 @@ class YeaftWeb(Socket):
             self._cannot(visit, request, error)
 
     def _note_fields(self, request: Request) -> None:
-        """What no page is known to say of what is served here."""
-        if request.type in HANDLERS and request.type not in _SETTINGS:
-            for name in request.fields.keys() - KNOWN_FIELDS:
-                self.host.core.surprises.saw("yeaft", f"field {name}")
+        """What no page is known to say, whether it is read here or travels on. Of messages that
+        are not known, all is new."""
+        handler = HANDLERS.get(request.type)
+        if request.is_known if handler is None else handler is not _left_alone:
+            for name in request.fields.keys() - fields.OF_CLIENTS:
+                self.host.core.surprises.saw(WIRE, f"field {name}")
 
     async def beside(
         self,

@@ -163,7 +163,7 @@ class Visit:
 async def pass_on(visit: Visit, request: Request) -> None:
     """A message that only an agent understands: settings, and every type not known here."""
     machine, session = await visit.agent_for(request)
-    if machine is None or machine.kind != WIRE:
+    if machine is None or machine.kind != WIRE or not request.is_known:
         visit.core.surprises.saw(WIRE, f"message {request.name}")
     if machine is None:
         raise InvalidRequest(
