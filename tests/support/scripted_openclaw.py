@@ -1,10 +1,12 @@
 """A stand-in for OpenClaw's gateway: a program that reads the same configuration, speaks the same
 protocol, and does what messages tell it.
 
-    say WORDS · hold · think WORDS · run COMMAND · skill PATH · settings · fail WORDS · die · leave
+    say WORDS · hold · think WORDS · run COMMAND · use TOOL ARGUMENTS · skill PATH · settings ·
+    fail WORDS · die · leave
 
-Where the file `busy` lies in its folder, it refuses each request once, as the real one does when a
-thread of its own keeps another from its state for too long.
+Where the file `ill` lies in its folder, it is not ready any more. Where `busy` does, it refuses
+each request once, as the real one does when a thread of its own keeps another from its state for
+too long.
 """
 
 import asyncio
@@ -21,6 +23,7 @@ from aiohttp import ClientSession, ClientTimeout, WSMsgType, web
 Json = dict[str, Any]
 
 BUSY = "busy"
+ILL = "ill"
 OWNED = "another OpenClaw process owns state-lifecycle"
 
 
@@ -53,7 +56,7 @@ class Gateway:
         await stop.wait()
 
     async def ready(self, _request: web.Request) -> web.Response:
-        return web.Response()
+        return web.Response(status=503 if Path(ILL).exists() else 200)
 
     async def talk(self, request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse(max_msg_size=0)
@@ -163,6 +166,11 @@ class Run:
                 await self._end("thought")
             case "run":
                 await self._run(rest)
+            case "use":
+                name, _, given = rest.partition(" ")
+                called = {"name": name, "arguments": json.loads(given)}
+                result = await self._asked("tools/call", called)
+                await self._end("".join(one["text"] for one in result["content"]))
             case "skill":
                 await self._tool("read", {"path": rest}, Path(rest).read_text())
                 await self._end("read")
@@ -185,21 +193,21 @@ class Run:
 
     async def _run(self, command: str) -> None:
         call = {"tool": "exec", "input": {"command": command}, "tool_call_id": "c"}
-        answer = await self._permitted(call)
+        answer = await self._asked("trunkline/permit", call)
         done = command if answer["allowed"] else answer["reason"]
         await self._tool("exec", {"command": command}, done)
         await self._end("ran")
 
-    async def _permitted(self, call: Json) -> Json:
-        """As our plugin in the real one asks."""
+    async def _asked(self, method: str, params: Json) -> Json:
+        """At the session's tools: as the real one calls them, and our plugin in it asks."""
         server = self.gateway.config["mcp"]["servers"][self.params["agentId"]]
-        body = {"jsonrpc": "2.0", "id": 1, "method": "trunkline/permit", "params": call}
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         async with (
             ClientSession(timeout=ClientTimeout()) as client,
             client.post(server["url"], json=body, headers=server["headers"]) as response,
         ):
-            answer: Json = (await response.json())["result"]
-            return answer
+            answer: Json = await response.json()
+            return answer.get("result") or {"content": [{"text": answer["error"]["message"]}]}
 
     async def _tool(self, name: str, args: Json, text: str) -> None:
         call = {"name": name, "toolCallId": "c"}

@@ -1,7 +1,7 @@
 /**
  * OpenClaw's questions as ours: a tool that it may not use without a person, a question of its own.
- * Asked by `approval_request`, answered by `approval_response`, once; what a person allowed for
- * longer is remembered, by the exact call.
+ * Asked by `approval_request`, answered by `approval_response`, once; what a person allowed for the
+ * session is remembered, by the exact call.
  */
 
 import { randomUUID } from "node:crypto";
@@ -35,12 +35,15 @@ export interface Verdict {
   allowed: boolean;
   /** Why not, in words for the model. */
   reason: string;
+  /** What a person has allowed for good: it may be taken back, and is not remembered here. */
+  rule?: string;
 }
 
 interface Question {
   toolName: string;
   toolCallId: string;
   key: string;
+  rule: string | undefined;
   timer: NodeJS.Timeout;
   asking: Asking;
   resolve: (answer: Answer) => void;
@@ -50,6 +53,7 @@ interface Answer {
   confirmed: boolean;
   answer: string;
   reason: string;
+  rule?: string;
 }
 
 export class Approvals {
@@ -81,8 +85,9 @@ export class Approvals {
     const id = asText(data["request_id"]) ?? "";
     const question = this.open.get(id);
     if (question === undefined || typeof data["confirmed"] !== "boolean") return;
-    const scope = data["scope"];
-    if (data["confirmed"] && (scope === "session" || scope === "always")) {
+    const scope = data["confirmed"] ? data["scope"] : "once";
+    const rule = scope === "always" ? question.rule : undefined;
+    if (rule === undefined && (scope === "session" || scope === "always")) {
       this.allowed.add(question.key);
       this.keep([...this.allowed].slice(-GRANTS_MAX));
     }
@@ -92,6 +97,7 @@ export class Approvals {
       confirmed: data["confirmed"],
       answer: words.slice(0, ANSWER_CHARS_MAX),
       reason: "answered",
+      ...(rule === undefined ? {} : { rule }),
     });
   }
 
@@ -116,7 +122,8 @@ export class Approvals {
       message: [`May I use ${tool}?`, why].filter(Boolean).join("\n"),
       ...(rule === undefined ? {} : { rule }),
     });
-    return { allowed: answer.confirmed, reason: answer.confirmed ? "" : whyNot(answer) };
+    if (!answer.confirmed) return { allowed: false, reason: whyNot(answer) };
+    return { allowed: true, reason: "", ...(answer.rule === undefined ? {} : { rule: answer.rule }) };
   }
 
   private async ask(payload: Json, gateway: Gateway, asking: Asking): Promise<void> {
@@ -153,7 +160,8 @@ export class Approvals {
       }, asking.timeoutSeconds * 1000);
       const toolName = String(question["tool_name"]);
       const toolCallId = String(question["tool_call_id"]);
-      this.open.set(id, { toolName, toolCallId, key, timer, asking, resolve });
+      const rule = asText(question["rule"]);
+      this.open.set(id, { toolName, toolCallId, key, rule, timer, asking, resolve });
       if (this.open.size === 1) this.onWaiting(true);
       asking.emit("approval_request", {
         request_id: id,

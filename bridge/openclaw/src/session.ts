@@ -42,6 +42,7 @@ export class Session {
   private readonly approvals: Approvals;
   private readonly queue: Queued[] = [];
   private start: Json = {};
+  private rules: unknown[] = [];
   private settings: Settings = readSettings({}, []);
   /** Those of the running turn. */
   private turnSettings: Settings = this.settings;
@@ -70,18 +71,20 @@ export class Session {
   async open(start: Json): Promise<string[]> {
     const problems: string[] = [];
     this.start = { ...start, api_keys: {} }; // the gateway gets them from the daemon
+    this.rules = Array.isArray(start["rules"]) ? [...start["rules"]] : [];
     this.settings = readSettings(start, problems);
     this.tools = new ToolServer(
       start["mcp_servers"],
+      asText(start["workspace"]) ?? "",
       (method, params) => this.daemon.request(method, params),
       (method, params) => this.daemon.fireAndForget(method, params),
       (use) => this.permit(use),
+      (words) => this.tell(words),
     );
     this.toolsUrl = await this.tools.open();
     const left = asText(start["turn_id"]);
     if (left !== undefined) {
-      const error = "The session ended in the middle of this turn.";
-      this.emit(left, "execution_error", { error, code: "SESSION_CRASHED" });
+      this.emit(left, "execution_error", { error: "The session ended in this turn.", code: "SESSION_CRASHED" });
     }
     return problems;
   }
@@ -107,14 +110,14 @@ export class Session {
 
   /** New settings, from the next turn on; new rules at once. */
   configure(data: Json): void {
+    if (Array.isArray(data["rules"])) this.rules = [...data["rules"]];
     this.start = {
       ...this.start,
-      ...(Array.isArray(data["rules"]) ? { rules: data["rules"] } : {}),
       session_config: { ...asObject(this.start["session_config"]), ...data },
     };
     const problems: string[] = [];
     this.settings = readSettings(this.start, problems);
-    for (const problem of problems) console.error(`config_update: ${problem}`);
+    if (problems.length > 0) console.error(`config_update: ${problems.join("; ")}`);
   }
 
   /** Ends what runs, and tells of what waits. */
@@ -203,13 +206,12 @@ export class Session {
   /** The gateway and our session in it, made ready for the settings of now. */
   private async place(turnId: string, signal: AbortSignal): Promise<Place> {
     signal.throwIfAborted();
-    const { daemon, settings } = this;
-    this.turnSettings = settings;
+    const { daemon } = this;
+    this.turnSettings = this.settings;
     this.turnConfig = configOf(this.start);
-    const names = await this.loadSkills();
-    const answer = asObject(
-      await daemon.request("local.openclaw_gateway", this.wanted(names), (content) => this.tell(content)),
-    );
+    const wanted = this.wanted(await this.loadSkills());
+    const tell = (content: string): void => this.tell(content);
+    const answer = asObject(await daemon.request("local.openclaw_gateway", wanted, tell));
     signal.throwIfAborted();
     const agentId = asText(answer["agent_id"]) ?? "";
     const sessionKey = `agent:${agentId}:main`;
@@ -226,9 +228,8 @@ export class Session {
       this.isNew = this.isNew && !(Array.isArray(past["messages"]) && past["messages"].length > 0);
       this.prepared = key;
     }
-    const skills = this.skills;
+    const { skills, generation } = this;
     const prefix = `${agentId}__`;
-    const generation = this.generation;
     gateway.onEvent = (event, payload) => this.take(event, payload, turnId, agentId);
     return {
       gateway,
@@ -292,7 +293,7 @@ export class Session {
         paths,
         changes: changes ?? null,
         config: this.turnConfig,
-        rules: this.start["rules"] ?? [],
+        rules: this.rules,
         workspace: asText(this.start["workspace"]) ?? "",
       }),
     );
@@ -304,7 +305,10 @@ export class Session {
     }
     const rule = asText(judged["rule"]);
     const call = { tool, input, toolCallId, why, ...(rule === undefined ? {} : { rule }) };
-    return this.approvals.allows(call, this.asking(this.running.id));
+    const verdict = await this.approvals.allows(call, this.asking(this.running.id));
+    // It holds at once; then it comes with the others, until it is taken back.
+    if (verdict.rule !== undefined) this.rules.push({ effect: "allow", rule: verdict.rule });
+    return verdict;
   }
 
   private asking(turnId: string): Asking {
@@ -325,8 +329,7 @@ export class Session {
         const ask = (method: string, params: Json): Promise<unknown> => this.daemon.request(method, params);
         loaded.push(await loadSkill(entry, this.around.skillsCache, ask));
       } catch (error) {
-        const content = `The skill ${asText(entry["name"]) ?? "?"} cannot be used: ${wordsOf(error)}`;
-        this.tell(content);
+        this.tell(`The skill ${asText(entry["name"]) ?? "?"} cannot be used: ${wordsOf(error)}`);
       }
     }
     this.skills = loaded;

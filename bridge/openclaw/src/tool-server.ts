@@ -1,7 +1,7 @@
 /**
  * Tools of ours for OpenClaw: an MCP server on loopback, for this session alone. The user's
- * long-term memory, and the remote MCP servers of the session, both through the daemon. Here the
- * gateway also asks whether a tool of its own may run.
+ * long-term memory and the session's remote MCP servers, through the daemon; its local ones. Here
+ * the gateway also asks whether a tool of its own may run.
  */
 
 import { randomBytes, timingSafeEqual } from "node:crypto";
@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Verdict } from "./approvals.ts";
 import { asNumber, asObject, asPaths, asText, isObject, wordsOf, type Json } from "./json.ts";
+import { LocalServer } from "./local-server.ts";
 
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 const SERVERS_MAX = 50;
@@ -31,6 +32,16 @@ export interface Use {
 /** Whether it may be. */
 export type Permit = (use: Use) => Promise<Verdict>;
 
+/** An MCP server of the session. `tools` gives nothing where nobody can say which it has. */
+interface Source {
+  name: string;
+  /** Whether its word counts for what its tools do. */
+  isTrusted: boolean;
+  tools: () => Promise<Json[] | undefined>;
+  call: (tool: string, input: Json) => Promise<Json>;
+  close: () => void;
+}
+
 interface Tool {
   definition: Json;
   isDangerous: boolean;
@@ -40,23 +51,29 @@ interface Tool {
 export class ToolServer {
   readonly token = randomBytes(24).toString("base64url");
   private readonly ask: Ask;
-  private readonly servers: string[];
+  private readonly sources: Source[];
   private readonly tell: (method: string, params: Json) => void;
   private readonly permit: Permit;
+  private readonly note: (words: string) => void;
   private readonly server: Server;
   private tools: Promise<Map<string, Tool>> | undefined;
 
-  /** `tell` reports what nobody waits for. */
+  /** `mcpServers`: as the daemon has checked them. `tell` reports what nobody waits for; `note`
+   * says what the session has to do without. */
   constructor(
     mcpServers: unknown,
+    workspace: string,
     ask: Ask,
     tell: (method: string, params: Json) => void,
     permit: Permit,
+    note: (words: string) => void,
   ) {
     this.ask = ask;
     this.tell = tell;
     this.permit = permit;
-    this.servers = remoteNames(mcpServers);
+    this.note = note;
+    const given = Array.isArray(mcpServers) ? mcpServers.filter(isObject).slice(0, SERVERS_MAX) : [];
+    this.sources = given.map((one) => (one["type"] === "local" ? local(one, workspace) : this.remote(one)));
     this.server = createServer((request, response) => void this.serve(request, response));
   }
 
@@ -73,6 +90,7 @@ export class ToolServer {
   close(): void {
     this.server.close();
     this.server.closeAllConnections();
+    for (const source of this.sources) source.close();
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -143,56 +161,57 @@ export class ToolServer {
   }
 
   private async gather(): Promise<Map<string, Tool>> {
-    const remote = await Promise.all(this.servers.map((name) => this.toolsOf(name)));
-    const tools = [this.memorySearch(), this.memoryWrite(), ...remote.flat()];
+    const found = await Promise.all(this.sources.map((source) => this.toolsOf(source)));
+    const tools = [this.memorySearch(), this.memoryWrite(), ...found.flat()];
     return new Map(tools.map((tool) => [String(tool.definition["name"]), tool]));
   }
 
-  /** What a remote server offers; one that cannot say is offered as a single tool. */
-  private async toolsOf(server: string): Promise<Tool[]> {
-    let listed: unknown;
+  /** What a server offers; one that cannot say is offered as a single tool. */
+  private async toolsOf(source: Source): Promise<Tool[]> {
+    let listed: Json[] | undefined;
     try {
-      listed = asObject(await this.ask("mcp_tools", { server }))["tools"];
-    } catch {
-      listed = undefined;
+      listed = await source.tools();
+    } catch (error) {
+      this.tools = undefined; // it is asked again
+      this.note(wordsOf(error));
+      return [];
     }
-    if (!Array.isArray(listed)) return [this.wholeServer(server)];
+    if (listed === undefined) return [wholeServer(source)];
     return listed
-      .filter(isObject)
       .filter((one) => typeof one["name"] === "string" && one["name"] !== "")
       .slice(0, TOOLS_MAX)
       .map((one) => ({
         definition: {
-          name: toolName(server, String(one["name"])),
+          name: toolName(source.name, String(one["name"])),
           description: asText(one["description"]) ?? String(one["name"]),
           inputSchema: isObject(one["inputSchema"]) ? one["inputSchema"] : { type: "object" },
         },
-        isDangerous: asObject(one["annotations"])["readOnlyHint"] !== true,
-        call: (input) => this.callRemote(server, String(one["name"]), input),
+        isDangerous: !(source.isTrusted && onlyReads(asObject(one["annotations"]))),
+        call: (input) => source.call(String(one["name"]), input),
       }));
   }
 
-  private wholeServer(server: string): Tool {
+  private remote(given: Json): Source {
+    const name = asText(given["name"]) ?? "";
+    const server = asText(given["called"]) || name;
+    const offered = Array.isArray(given["offered"]) ? given["offered"].filter(isObject) : [];
     return {
-      definition: {
-        name: toolName(server, ""),
-        description: `Calls a tool of the MCP server ${server}: name one, with its arguments.`,
-        inputSchema: {
-          type: "object",
-          properties: { tool: { type: "string" }, arguments: { type: "object" } },
-          required: ["tool"],
-        },
+      name,
+      isTrusted: given["trust_hints"] === true,
+      tools: async () => {
+        const answer = await this.ask("mcp_tools", { server }).catch(() => undefined);
+        const listed = asObject(answer)["tools"];
+        if (Array.isArray(listed)) return listed.filter(isObject);
+        return offered.length > 0 ? offered : undefined;
       },
-      isDangerous: true,
-      call: (input) =>
-        this.callRemote(server, asText(input["tool"]) ?? "", asObject(input["arguments"])),
+      call: async (tool, input) => {
+        const answer = await this.ask("mcp_call", { server, tool, arguments: input });
+        const result = asObject(answer)["result"] ?? answer;
+        const isResult = isObject(result) && Array.isArray(result["content"]);
+        return isResult ? result : text(JSON.stringify(result));
+      },
+      close: () => undefined,
     };
-  }
-
-  private async callRemote(server: string, tool: string, input: Json): Promise<Json> {
-    const answer = await this.ask("mcp_call", { server, tool, arguments: input });
-    const result = asObject(answer)["result"] ?? answer;
-    return isObject(result) && Array.isArray(result["content"]) ? result : text(JSON.stringify(result));
   }
 
   private memorySearch(): Tool {
@@ -263,18 +282,38 @@ function text(words: string): Json {
   return { content: [{ type: "text", text: words }] };
 }
 
-function remoteNames(given: unknown): string[] {
-  if (!Array.isArray(given)) return [];
-  return given
-    .filter(isObject)
-    .filter((one) => (one["type"] ?? one["transport"]) !== "stdio" && one["type"] !== "local")
-    .filter((one) => asText(one["command"]) === undefined)
-    .map((one) => asText(one["id"]) ?? asText(one["name"]))
-    .filter((name) => name !== undefined)
-    .slice(0, SERVERS_MAX);
+function local(given: Json, workspace: string): Source {
+  const server = new LocalServer(given, workspace);
+  return {
+    name: asText(given["name"]) ?? "",
+    isTrusted: given["trust_hints"] === true,
+    tools: () => server.tools(TOOLS_MAX),
+    call: (tool, input) => server.call(tool, input),
+    close: () => server.close(),
+  };
 }
 
-/** As models take it; the daemon is always asked by the true names. */
+function wholeServer(source: Source): Tool {
+  return {
+    definition: {
+      name: toolName(source.name, ""),
+      description: `Calls a tool of the MCP server ${source.name}: name one, with its arguments.`,
+      inputSchema: {
+        type: "object",
+        properties: { tool: { type: "string" }, arguments: { type: "object" } },
+        required: ["tool"],
+      },
+    },
+    isDangerous: true,
+    call: (input) => source.call(asText(input["tool"]) ?? "", asObject(input["arguments"])),
+  };
+}
+
+function onlyReads(hints: Json): boolean {
+  return hints["readOnlyHint"] === true && hints["destructiveHint"] !== true;
+}
+
+/** As models take it; a server is always asked by the true names. */
 function toolName(server: string, tool: string): string {
   const plain = tool === "" ? `mcp__${server}` : `mcp__${server}__${tool}`;
   return plain.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 60);

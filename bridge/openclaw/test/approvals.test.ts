@@ -62,21 +62,30 @@ test("a no denies it with the person's words, and the audit log learns of it", a
   assert.deepEqual([audited[0]?.["confirmed"], audited[0]?.["answer"]], [false, "not now"]);
 });
 
-test("who allowed a call for longer is not asked for the same one again, not in a later process", async () => {
-  for (const scope of ["session", "always"]) {
-    let kept: string[] = [];
-    approvals = new Approvals([], (grants) => (kept = grants));
-    const first = asks(`make ${scope}`);
-    answer({ confirmed: true, scope });
-    await first;
-    approvals = new Approvals(kept);
-    const before = shown.length;
-    assert.equal((await asks(`make ${scope}`)).allowed, true);
-    assert.equal(shown.length, before);
-    void asks(`make ${scope} --more`);
-    assert.equal(shown.length, before + 1);
-    approvals.withdraw("cancelled");
-  }
+test("who allowed a call for the session is not asked for the same one again, not in a later process", async () => {
+  let kept: string[] = [];
+  approvals = new Approvals([], (grants) => (kept = grants));
+  const first = asks("make it");
+  answer({ confirmed: true, scope: "session" });
+  await first;
+  approvals = new Approvals(kept);
+  assert.deepEqual(await asks("make it"), { allowed: true, reason: "" });
+  assert.equal(shown.length, 1);
+  void asks("make it --more");
+  assert.equal(shown.length, 2);
+});
+
+test("what is allowed for good is told as its rule, and not remembered here; without one it is", async () => {
+  const kept: string[][] = [];
+  approvals = new Approvals([], (grants) => kept.push(grants));
+  const first = asks("make it");
+  answer({ confirmed: true, scope: "always" });
+  assert.deepEqual(await first, { allowed: true, reason: "", rule: "bash(make *)" });
+  assert.deepEqual(kept, []);
+  const second = approvals.allows({ tool: "x", input: {}, toolCallId: "c", why: "" }, asking());
+  answer({ confirmed: true, scope: "always" });
+  assert.deepEqual(await second, { allowed: true, reason: "" });
+  assert.equal(kept.length, 1);
 });
 
 test("a call that nobody could be shown whole is denied", async () => {

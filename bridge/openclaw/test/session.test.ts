@@ -190,7 +190,7 @@ test("a tool is used as the daemon judges it: a person is asked, and nobody wher
   daemon.answers["mcp_call"] = () => ({ result: "bought" });
   daemon.answers["local.openclaw_judge"] = () => ({ outcome: "ask", why: "It costs.", rule: "r" });
   const rules = [{ effect: "ask", rule: "mcp__shop" }];
-  await opened({ agent_config: { confirm: "dangerous" }, mcp_servers: [{ name: "shop" }], rules });
+  await opened({ agent_config: { confirm: "dangerous" }, mcp_servers: [{ name: "shop", type: "remote" }], rules });
   session.say({ message: "Hi", turn_id: "t" });
   await gateway.running();
   const buy = (): Promise<string> => post("tools/call", { name: "mcp__shop__buy", arguments: {} });
@@ -222,6 +222,29 @@ test("what rules or the mode refuse is refused with their words, and new rules h
   assert.ok((await permit()).includes('"allowed":true'));
   session.configure({ rules: [{ effect: "deny", rule: "edit_file" }] });
   assert.ok((await permit()).includes('"allowed":false,"reason":"no"'));
+});
+
+test("what was allowed for good holds at once, and is asked again when the rule is taken back", async () => {
+  daemon.answers["local.openclaw_judge"] = ({ rules }) =>
+    Array.isArray(rules) && rules.length > 0 ? { outcome: "run" } : { outcome: "ask", rule: "bash(make *)" };
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  await gateway.running();
+  const permit = (): Promise<string> => post("trunkline/permit", { tool: "exec", input: { command: "make a" } });
+  const yes = async (scope: string, number: number): Promise<void> => {
+    const asked = permit();
+    const { request_id } = await daemon.until("approval_request", number);
+    session.answer({ request_id, confirmed: true, scope });
+    assert.ok((await asked).includes('"allowed":true'));
+  };
+  await yes("always", 1);
+  assert.ok((await permit()).includes('"allowed":true'));
+  const judged = daemon.asked.filter((one) => one.method === "local.openclaw_judge").at(-1);
+  assert.deepEqual(judged?.params["rules"], [{ effect: "allow", rule: "bash(make *)" }]);
+  session.configure({ rules: [] });
+  await yes("session", 2);
+  assert.ok((await permit()).includes('"allowed":true'));
+  assert.equal(daemon.of("approval_request").length, 2);
 });
 
 test("a gateway without our plugin is not used: its tools would ask nobody", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { tmpdir } from "node:os";
 import { afterEach, test } from "node:test";
 import { asObject, type Json } from "../src/json.ts";
 import { ToolServer, type Permit } from "../src/tool-server.ts";
@@ -12,9 +13,11 @@ async function open(
   answers: Record<string, (params: Json) => unknown>,
   told: Json[] = [],
   permit: Permit = async () => YES,
+  noted: string[] = [],
 ): Promise<(method: string, params?: Json) => Promise<Json>> {
   server = new ToolServer(
     servers,
+    tmpdir(),
     async (method, params) => {
       const answer = answers[method];
       if (answer === undefined) throw new Error(`${method} cannot be had`);
@@ -22,6 +25,7 @@ async function open(
     },
     (method, params) => void told.push({ method, ...params }),
     permit,
+    (words) => void noted.push(words),
   );
   const url = await server.open();
   const headers = { authorization: `Bearer ${server.token}` };
@@ -59,7 +63,7 @@ test("what is to be remembered is reported", async () => {
 
 test("tools of remote servers are offered and called by their true names", async () => {
   const asked: Json[] = [];
-  const call = await open([{ name: "web shop", type: "remote" }, { name: "mine", command: "x" }], {
+  const call = await open([{ name: "web shop", type: "remote", called: "m-1" }], {
     mcp_tools: () => ({ tools: [{ name: "buy.it", description: "Buys", inputSchema: { type: "object" } }] }),
     mcp_call: (params) => {
       asked.push(params);
@@ -70,7 +74,7 @@ test("tools of remote servers are offered and called by their true names", async
   assert.equal(listed[2]?.["name"], "mcp__web_shop__buy_it");
   assert.equal(listed.length, 3);
   await call("tools/call", { name: "mcp__web_shop__buy_it", arguments: { n: 2 } });
-  assert.deepEqual(asked, [{ server: "web shop", tool: "buy.it", arguments: { n: 2 } }]);
+  assert.deepEqual(asked, [{ server: "m-1", tool: "buy.it", arguments: { n: 2 } }]);
 });
 
 test("a server that cannot say what it has is one tool", async () => {
@@ -87,10 +91,16 @@ test("a server that cannot say what it has is one tool", async () => {
   assert.deepEqual(asked, [{ server: "shop", tool: "buy", arguments: { n: 1 } }]);
 });
 
+test("a server whose tools were named beforehand has those", async () => {
+  const call = await open([{ name: "shop", type: "remote", offered: [{ name: "buy" }] }], {});
+  const listed = asObject((await call("tools/list"))["result"])["tools"] as Json[];
+  assert.equal(listed[2]?.["name"], "mcp__shop__buy");
+});
+
 test("a tool that nobody allows is not called, and the model reads why", async () => {
   const asked: unknown[] = [];
   const call = await open(
-    [{ name: "shop" }],
+    [{ name: "shop", trust_hints: true }, { name: "fair" }],
     { mcp_tools: () => ({ tools: [{ name: "buy" }, { name: "look", annotations: { readOnlyHint: true } }] }) },
     [],
     async (use) => {
@@ -98,7 +108,7 @@ test("a tool that nobody allows is not called, and the model reads why", async (
       return { allowed: false, reason: "the person said no" };
     },
   );
-  for (const name of ["mcp__shop__buy", "mcp__shop__look", "remember"]) {
+  for (const name of ["mcp__shop__buy", "mcp__shop__look", "mcp__fair__look", "remember"]) {
     const answer = asObject((await call("tools/call", { name, arguments: { n: 1 } }))["result"]);
     assert.equal(answer["isError"], true);
     assert.deepEqual(answer["content"], [{ type: "text", text: "the person said no" }]);
@@ -107,6 +117,7 @@ test("a tool that nobody allows is not called, and the model reads why", async (
   assert.deepEqual(asked, [
     { ...use, tool: "mcp__shop__buy", changes: true },
     { ...use, tool: "mcp__shop__look", changes: false },
+    { ...use, tool: "mcp__fair__look", changes: true }, // nobody trusts its word
     { ...use, tool: "remember", changes: false },
   ]);
 });
@@ -134,7 +145,7 @@ test("a call that fails is told to the model", async () => {
 });
 
 test("nobody without the token is heard, and nothing but a message is taken", async () => {
-  server = new ToolServer([], async () => ({}), () => undefined, async () => YES);
+  server = new ToolServer([], "", async () => ({}), () => undefined, async () => YES, () => undefined);
   const url = await server.open();
   const headers = { authorization: `Bearer ${server.token}` };
   assert.equal((await fetch(url, { method: "POST", body: "{}" })).status, 401);

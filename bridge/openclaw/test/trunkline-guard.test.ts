@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
+import type { Verdict } from "../src/approvals.ts";
 import type { Json } from "../src/json.ts";
 import { ToolServer, type Use } from "../src/tool-server.ts";
 import plugin, { type PluginApi } from "../src/trunkline-guard.ts";
@@ -22,10 +23,11 @@ function hook(servers: Json): Hook {
 }
 
 async function session(allowed: boolean, asked: Use[] = []): Promise<Json> {
-  server = new ToolServer([], async () => ({}), () => undefined, async (use) => {
+  const permit = async (use: Use): Promise<Verdict> => {
     asked.push(use);
     return { allowed, reason: "not today" };
-  });
+  };
+  server = new ToolServer([], "", async () => ({}), () => undefined, permit, () => undefined);
   return { url: await server.open(), headers: { Authorization: `Bearer ${server.token}` } };
 }
 

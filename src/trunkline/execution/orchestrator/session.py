@@ -31,6 +31,7 @@ from trunkline.execution.permits import Permits
 from trunkline.execution.pictures.pictures import Pictures
 from trunkline.execution.session import ipc
 from trunkline.execution.session.daemon_link import DaemonLink
+from trunkline.execution.skills.index import lacks
 from trunkline.execution.skills.registry import SkillRegistry
 from trunkline.execution.skills.store import DaemonSkills
 from trunkline.execution.tools.asking import AskUser, Delegate
@@ -76,7 +77,7 @@ class OpenSession:
                 secrets=start.api_keys.values(),
                 store=DaemonSkills(link),
             )
-            problems += [_missing(skill, needs) for skill, needs in skills.unavailable]
+            problems += [lacks(skill, needs) for skill, needs in skills.unavailable]
             delegate = Delegate(start.sub_agents)
             toolbox = await open_toolbox(
                 start,
@@ -190,10 +191,6 @@ class OpenSession:
 def plain_serializer() -> JsonPlusSerializer:
     """A snapshot comes from outside: it may name no class that is to be made here."""
     return JsonPlusSerializer(allowed_msgpack_modules=None)
-
-
-def _missing(skill: Json, needs: list[str]) -> str:
-    return f"The skill {skill.get('name') or skill.get('id')} lacks {', '.join(needs)}."
 
 
 async def _in_time(close: Callable[[], Awaitable[None]]) -> None:

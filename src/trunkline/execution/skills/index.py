@@ -29,6 +29,13 @@ def check_skill_requirements(skill_entry: Json, env: Mapping[str, str]) -> tuple
     return not missing, missing
 
 
+def lacks(skill_entry: Json, missing: list[str]) -> str:
+    """Why a skill is not offered, for people."""
+    return (
+        f"The skill {skill_entry.get('name') or skill_entry.get('id')} lacks {', '.join(missing)}."
+    )
+
+
 def needed_variables(skill_entry: Json) -> list[str]:
     return _needed(skill_entry, "env_vars")
 

@@ -13,6 +13,7 @@ from trunkline.execution.process.child import Child, Failure
 from trunkline.execution.process.sockets import SocketFolder
 from trunkline.execution.runtimes.openclaw.config import agent_id, session_key
 from trunkline.execution.runtimes.openclaw.gateway import Gateway
+from trunkline.execution.runtimes.openclaw.preparing import prepared
 from trunkline.execution.session import ipc
 from trunkline.execution.session.process import Patience, SessionProcess
 
@@ -34,12 +35,15 @@ class OpenClawAdapter(SessionProcess):
         gateway: Gateway,
         start_bridge: StartBridge,
         skills: Path,
+        env: Mapping[str, str],
         sockets: SocketFolder,
         patience: Patience,
         folder: Path,
         on_message: Callable[[ipc.Up], None],
         on_ended: Callable[[Failure], None],
     ) -> None:
+        """`env`: what the gateway's commands will find."""
+        self._env = env
         self._start_bridge = start_bridge
         self._skills = skills
         patience = msgspec.structs.replace(patience, stop_s=BRIDGE_STOP_S)
@@ -49,6 +53,11 @@ class OpenClawAdapter(SessionProcess):
             on_ended(failure)
 
         super().__init__(self._bridge, sockets, patience, folder, on_message, ended)
+
+    async def start(self, config: ipc.Start) -> ipc.Ready:
+        told, problems = await asyncio.to_thread(prepared, config, self._env)
+        ready = await super().start(told)
+        return ipc.Ready(problems=[*problems, *ready.problems])
 
     async def get_snapshot(self) -> Json:
         memory = await asyncio.to_thread(_read, self._folder / MEMORY)

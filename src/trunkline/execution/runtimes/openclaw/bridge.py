@@ -100,6 +100,7 @@ class BridgeProcess:
         while await self._process.stderr.read(65_536):
             pass
         status = await self._process.wait()
+        kill_group(self.pid)  # servers that it had started, where it could not end them
         end = Exit(signal=-status) if status < 0 else Exit(exit_code=status)
         if not self.ended.done():
             self.ended.set_result(end)

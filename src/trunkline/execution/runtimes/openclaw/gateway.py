@@ -26,6 +26,7 @@ from trunkline.execution.llm.routes import Routes
 from trunkline.execution.runtimes.openclaw import config
 from trunkline.execution.runtimes.openclaw.bridge import GUARD, write_guard
 from trunkline.execution.runtimes.openclaw.gateway_process import (
+    GATEWAY_CHECK_S,
     GatewayProcess,
     environment,
     free_port,
@@ -66,6 +67,7 @@ class Gateway:
         env: Mapping[str, str],
         routes_env: Mapping[str, str],
         idle_s: float = GATEWAY_IDLE_S,
+        check_s: float = GATEWAY_CHECK_S,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`program` says how OpenClaw is started, by nothing where it is not installed. `env` is
@@ -78,6 +80,7 @@ class Gateway:
         self._env = env
         self._routes_env = routes_env
         self._idle_s = idle_s
+        self._check_s = check_s
         self._sleep = sleep
         self._keys: dict[str, str] = {}
         self._llm_config: Json = {}
@@ -277,7 +280,7 @@ class Gateway:
         await self._patiently(connect)
 
     async def _watch(self, process: GatewayProcess) -> None:
-        checking = asyncio.create_task(process.check())
+        checking = asyncio.create_task(process.check(self._check_s))
         try:
             await asyncio.wait((process.ended,))
         finally:

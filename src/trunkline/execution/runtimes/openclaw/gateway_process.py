@@ -24,8 +24,8 @@ GATEWAY_START_S = 180.0  # it reads 650 MB of programs, maybe from a slow disk
 GATEWAY_STOP_S = 5.0
 GATEWAY_POLL_S = 0.25
 GATEWAY_TOLD_S = 5.0  # how often those who wait are told
-GATEWAY_CHECK_S = 15.0
-GATEWAY_CHECKS_FAILED_MAX = 6  # with the above: silent for a minute and a half
+GATEWAY_CHECK_S = 15.0  # between two checks, and for an answer
+GATEWAY_CHECKS_FAILED_MAX = 6  # in a row: bad answers for a minute and a half, none for three
 _LINES_KEPT = 30
 _LINE_CHARS_MAX = 500
 # -P: a module in the folder that the daemon was started in is not taken for one of ours.
@@ -43,6 +43,8 @@ class GatewayProcess:
         self.started_at = time.monotonic()
         self._process = process
         self._was_ready = asyncio.Event()
+        self._why = ""
+        """For what we ended it, if we did."""
         self._said: deque[str] = deque(maxlen=_LINES_KEPT)
         self.ended = asyncio.create_task(self._watch(), name="openclaw gateway")
 
@@ -87,15 +89,16 @@ class GatewayProcess:
                 await asyncio.wait((self.ended,), timeout=GATEWAY_POLL_S)
         raise RequestFailed("RUNTIME_CRASHED", self.reason)
 
-    async def check(self) -> None:
+    async def check(self, every_s: float) -> None:
         """While it runs: one that does not answer for long is ended. A start takes its own time."""
         await self._was_ready.wait()
         failed = 0
         async with aiohttp.ClientSession() as http:
             while self.is_up:
-                await asyncio.wait((self.ended,), timeout=GATEWAY_CHECK_S)
-                failed = 0 if await self._answers(http, within_s=GATEWAY_CHECK_S) else failed + 1
+                await asyncio.wait((self.ended,), timeout=every_s)
+                failed = 0 if await self._answers(http, within_s=every_s) else failed + 1
                 if failed >= GATEWAY_CHECKS_FAILED_MAX:
+                    self._why = f"did not answer {failed} checks in a row and was ended"
                     _log.error("openclaw's gateway hangs and is ended", pid=self.pid)
                     await self.stop()
 
@@ -124,7 +127,7 @@ class GatewayProcess:
         end = _end_of(await self._process.wait())
         last = next((line for line in reversed(self._said) if line), "")
         more = f"; it said: {last}" if last and end.exit_code else ""
-        self.reason = f"OpenClaw's gateway {end}{more}"
+        self.reason = f"OpenClaw's gateway {self._why or f'{end}{more}'}"
         _log.info("openclaw's gateway ended", pid=self.pid, reason=self.reason)
 
 
@@ -141,12 +144,16 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def with_node(env: Mapping[str, str], node: str) -> dict[str, str]:
+    """Where programs are found, our Node.js first."""
+    path = env.get("PATH", "")
+    return {**env, "PATH": f"{Path(node).parent}{os.pathsep}{path}" if node else path}
+
+
 def environment(env: Mapping[str, str], config: Path, state: Path, node: str) -> dict[str, str]:
     """`env` is scrubbed already: the commands of agents inherit all of this."""
-    path = f"{Path(node).parent}{os.pathsep}{env.get('PATH', '')}" if node else env.get("PATH", "")
     return {
-        **env,
-        "PATH": path,
+        **with_node(env, node),
         "OPENCLAW_CONFIG_PATH": str(config),
         "OPENCLAW_STATE_DIR": str(state),
         "OPENCLAW_NO_AUTO_UPDATE": "1",

@@ -23,7 +23,7 @@ from trunkline.execution.fence.profile import Profile
 from trunkline.execution.process import family
 
 FENCE = "TRUNKLINE_GATEWAY_FENCE"
-"""The variable with what the gateway may do, for this process alone."""
+"""The variable with what a program may do, for the process alone that becomes or starts it."""
 STOP_S = 3.0  # from SIGTERM to SIGKILL; what it waits for by itself takes minutes
 _ROUNDS_MAX = 500
 _ROUND_S = 0.01
@@ -32,12 +32,11 @@ _ROUND_S = 0.01
 def main(argv: list[str]) -> int:
     """Its exit code is the gateway's, or 128 and the number of the signal that ended it."""
     family.adopt_orphans()
-    if profile := os.environ.pop(FENCE, ""):
-        try:
-            inside.enter(msgspec.json.decode(profile, type=Profile))
-        except StartFailed as error:
-            print(error, file=sys.stderr)
-            return 126
+    try:
+        enter_fence()
+    except StartFailed as error:
+        print(error, file=sys.stderr)
+        return 126
     waker, woken = socket.socketpair()
     waker.setblocking(False)
     signal.set_wakeup_fd(waker.fileno())
@@ -55,6 +54,12 @@ def main(argv: list[str]) -> int:
             break
         select.select([], [], [], _ROUND_S)
     return 128 - status if status < 0 else status
+
+
+def enter_fence() -> None:
+    """Raises StartFailed where one is required and cannot be had."""
+    if profile := os.environ.pop(FENCE, ""):
+        inside.enter(msgspec.json.decode(profile, type=Profile))
 
 
 def _watch(gateway: "subprocess.Popen[bytes]", woken: socket.socket) -> int:

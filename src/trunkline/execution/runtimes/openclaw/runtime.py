@@ -19,6 +19,7 @@ from trunkline.execution.runtimes.openclaw import guard
 from trunkline.execution.runtimes.openclaw.adapter import OpenClawAdapter
 from trunkline.execution.runtimes.openclaw.bridge import BridgeProcess
 from trunkline.execution.runtimes.openclaw.gateway import Gateway
+from trunkline.execution.runtimes.openclaw.gateway_process import with_node
 from trunkline.execution.runtimes.openclaw.judging import judged
 from trunkline.execution.session import ipc
 from trunkline.execution.session.process import Patience
@@ -74,6 +75,7 @@ class OpenClaw:
             self.gateway,
             self._start_bridge,
             self._home.skills,
+            with_node(self._env, self._node or ""),
             self._sockets,
             self._patience,
             folder,

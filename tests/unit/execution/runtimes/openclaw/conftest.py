@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.support.recording_line import RecordingLine
@@ -30,9 +31,12 @@ LLM: Json = {"providers": {"openai": {"base_url": "http://127.0.0.1:9/v1"}}}
 
 
 class Machine:
-    """`program`: how OpenClaw is started; nothing is a machine without it."""
+    """`program`: how OpenClaw is started; nothing is a machine without it. `check_s`: how often it
+    is looked after its gateway."""
 
-    def __init__(self, home: Home, line: RecordingLine, sockets: SocketFolder) -> None:
+    def __init__(
+        self, home: Home, line: RecordingLine, sockets: SocketFolder, check_s: float = 15.0
+    ) -> None:
         self.home = home
         self.line = line
         self.program: tuple[str, ...] = (sys.executable, "-m", SCRIPTED)
@@ -43,6 +47,7 @@ class Machine:
             node=programs.node() or "",
             env=ENV,
             routes_env={},
+            check_s=check_s,
             sleep=self._nap,
         )
         self.openclaw = OpenClaw(home, sockets, Patience(), env=ENV, routes_env={}, gateway=gateway)
@@ -108,6 +113,13 @@ async def machine(home: Home, line: RecordingLine, sockets: SocketFolder) -> Asy
     yield made
     await made.close()
     assert family.children() <= before
+
+
+def gateway_of(machine: Machine) -> int:
+    """Of OpenClaw itself, below its guard."""
+    guard = machine.openclaw.gateway.pid
+    assert guard is not None
+    return int(psutil.Process(guard).children()[0].pid)
 
 
 def environment_of(pid: int) -> Mapping[str, str]:

@@ -9,25 +9,22 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.support import pids
 from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
-from tests.unit.execution.runtimes.openclaw.conftest import KEYS, Machine, environment_of
+from tests.unit.execution.runtimes.openclaw.conftest import (
+    KEYS,
+    Machine,
+    environment_of,
+    gateway_of,
+)
 from trunkline.execution.home import Home
 from trunkline.execution.runtimes.openclaw.config import agent_id
 from trunkline.execution.runtimes.openclaw.gateway import NOT_INSTALLED
 
 pytestmark = pytest.mark.slow
-
-
-def gateway_of(machine: Machine) -> int:
-    """Of OpenClaw itself, below its guard."""
-    guard = machine.openclaw.gateway.pid
-    assert guard is not None
-    return int(psutil.Process(guard).children()[0].pid)
 
 
 def _is_another(old: int | None, pid: int | None) -> bool:
