@@ -39,7 +39,8 @@ type ComposerProps = {
 
 const NONE: readonly never[] = [];
 /** On a phone's keyboard Enter is the only way to a new line. */
-const isTouch = () => matchMedia("(pointer: coarse)").matches;
+const touch = matchMedia("(pointer: coarse)");
+const isTouch = () => touch.matches;
 
 export function Composer(props: ComposerProps) {
   const t = useWords(words);
