@@ -307,10 +307,44 @@ async def test_a_picture_goes_along_and_a_command_is_completed(world: World, pag
     await say(page, "What is this")
     await expect(page.get_by_text("A very small picture.")).to_be_visible()
     said = page.get_by_role("article", name="You")
-    await expect(said.get_by_role("img", name="pixel.png")).to_be_visible()
     await expect(page.get_by_role("button", name="Remove pixel.png")).to_have_count(0)
+    await is_shown(said.get_by_role("img", name="pixel.png"))
     await page.reload()
-    await expect(said).to_contain_text("pixel.png")  # the log has its name alone
+    await is_shown(said.get_by_role("img", name="pixel.png"))
+    first = page.url
+    await said.get_by_role("button", name="Continue from here in a copy").click()
+    await expect(page).not_to_have_url(first)
+    await is_shown(said.get_by_role("img", name="pixel.png"))
+
+
+async def is_shown(picture: Locator) -> None:
+    """Not its name alone: it was read, and has a size."""
+    await expect(picture).to_have_js_property("naturalWidth", 1)
+
+
+async def test_a_picture_that_cannot_be_shown_says_why(
+    world: World, visits: Visits, repository: Path
+) -> None:
+    wrong = ToolUse(name="write_file", arguments={"path": "wrong.png", "content": "no picture"})
+    gone = ToolUse(name="write_file", arguments={"path": "gone.png", "content": "no picture"})
+    answers(world.model, "Draw it", Turn(tool_calls=[wrong, gone]), Turn(text="Drawn."))
+    page = await visits.user(None)
+    await opened(world, page, "Drawing", workspace=str(repository))
+    await say(page, "Draw it")
+    await expect(page.get_by_text("Drawn.")).to_be_visible()
+    await page.get_by_role("button", name="Files, changes and usage").click()
+    side = page.get_by_role("complementary", name="Files, changes and usage")
+    await side.get_by_role("tab", name="Files").click()
+    await side.get_by_role("button", name="wrong.png", exact=True).click()
+    shown = page.get_by_role("dialog")
+    await expect(shown.get_by_role("alert")).to_contain_text("cannot be shown")
+    await expect(shown.get_by_role("link", name="Download")).to_be_visible()
+    assert await axe(page) == []
+    await shown.get_by_role("button", name="Close").click()
+    (repository / "gone.png").unlink()
+    visits.watch.expect("404 GET .*/files/gone.png")
+    await side.get_by_role("button", name="gone.png", exact=True).click()
+    await expect(shown.get_by_role("alert")).to_contain_text("does not exist")
 
 
 async def test_on_a_phone_the_list_and_a_chat_are_screens_of_their_own(
