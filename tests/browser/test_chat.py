@@ -3,16 +3,16 @@
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Locator, Page, expect
 
 from tests.browser.harness import MARKS, PHONE, Visits, axe
+from tests.browser.talking import answers, message, opened, say
 from tests.support.control import ControlProcess
 from tests.support.git import committed
-from tests.support.model_server import Gate, ModelRequest, ModelServer, ToolUse, Turn
+from tests.support.model_server import Gate, ModelServer, ToolUse, Turn
 from tests.support.node import World
 
 pytestmark = MARKS
@@ -42,36 +42,10 @@ async def world(
     await world.close()
 
 
-def answers(model: ModelServer, prompt: str, *turns: Turn) -> None:
-    """What the model says to this message, and to what follows from it."""
-
-    def fits(request: ModelRequest) -> bool:
-        return any(prompt in str(message.get("content")) for message in request.messages)
-
-    model.when(fits, *turns)
-
-
-def message(page: Page) -> Locator:
-    return page.get_by_role("textbox", name="Message")
-
-
 def entry(page: Page, title: str) -> Locator:
     """A chat in the list at the side."""
     chats = page.get_by_role("complementary", name="Chats")
     return chats.get_by_role("listitem").filter(has_text=title)
-
-
-async def say(page: Page, text: str) -> None:
-    await message(page).fill(text)
-    await message(page).press("Enter")
-
-
-async def opened(world: World, page: Page, title: str, **chosen: Any) -> str:
-    """A chat with the scripted model, on the screen."""
-    talk = await world.session(title=title, **chosen)
-    await page.goto(f"/chat/{talk.id}")
-    await expect(page.get_by_role("heading", name=title)).to_be_visible()
-    return talk.id
 
 
 async def test_a_first_chat_is_begun_with_choices_and_remembered_ones(
@@ -287,64 +261,6 @@ async def test_what_was_written_is_kept_and_what_was_not_sent_is_sent_again(
     await page.get_by_role("button", name="Try again").click()
     await expect(page.get_by_text("It was kept.")).to_be_visible()
     await expect(page.get_by_role("article", name="You")).to_have_count(1)
-
-
-async def test_a_picture_goes_along_and_a_command_is_completed(world: World, page: Page) -> None:
-    answers(world.model, "What is this", Turn(text="A very small picture."))
-    await opened(world, page, "Pictures")
-    pixel = bytes.fromhex(
-        "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
-        "1f15c4890000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
-    )
-    chooser = page.get_by_label("Attach files").first
-    await chooser.set_input_files({"name": "pixel.png", "mimeType": "image/png", "buffer": pixel})
-    await expect(page.get_by_role("button", name="Remove pixel.png")).to_be_visible()
-    await message(page).press_sequentially("/com")
-    await expect(page.get_by_role("option", name="/compact")).to_be_visible()
-    assert await axe(page) == []
-    await message(page).press("Tab")
-    await expect(message(page)).to_have_value("/compact ")
-    await say(page, "What is this")
-    await expect(page.get_by_text("A very small picture.")).to_be_visible()
-    said = page.get_by_role("article", name="You")
-    await expect(page.get_by_role("button", name="Remove pixel.png")).to_have_count(0)
-    await is_shown(said.get_by_role("img", name="pixel.png"))
-    await page.reload()
-    await is_shown(said.get_by_role("img", name="pixel.png"))
-    first = page.url
-    await said.get_by_role("button", name="Continue from here in a copy").click()
-    await expect(page).not_to_have_url(first)
-    await is_shown(said.get_by_role("img", name="pixel.png"))
-
-
-async def is_shown(picture: Locator) -> None:
-    """Not its name alone: it was read, and has a size."""
-    await expect(picture).to_have_js_property("naturalWidth", 1)
-
-
-async def test_a_picture_that_cannot_be_shown_says_why(
-    world: World, visits: Visits, repository: Path
-) -> None:
-    wrong = ToolUse(name="write_file", arguments={"path": "wrong.png", "content": "no picture"})
-    gone = ToolUse(name="write_file", arguments={"path": "gone.png", "content": "no picture"})
-    answers(world.model, "Draw it", Turn(tool_calls=[wrong, gone]), Turn(text="Drawn."))
-    page = await visits.user(None)
-    await opened(world, page, "Drawing", workspace=str(repository))
-    await say(page, "Draw it")
-    await expect(page.get_by_text("Drawn.")).to_be_visible()
-    await page.get_by_role("button", name="Files, changes and usage").click()
-    side = page.get_by_role("complementary", name="Files, changes and usage")
-    await side.get_by_role("tab", name="Files").click()
-    await side.get_by_role("button", name="wrong.png", exact=True).click()
-    shown = page.get_by_role("dialog")
-    await expect(shown.get_by_role("alert")).to_contain_text("cannot be shown")
-    await expect(shown.get_by_role("link", name="Download")).to_be_visible()
-    assert await axe(page) == []
-    await shown.get_by_role("button", name="Close").click()
-    (repository / "gone.png").unlink()
-    visits.watch.expect("404 GET .*/files/gone.png")
-    await side.get_by_role("button", name="gone.png", exact=True).click()
-    await expect(shown.get_by_role("alert")).to_contain_text("does not exist")
 
 
 async def test_on_a_phone_the_list_and_a_chat_are_screens_of_their_own(
