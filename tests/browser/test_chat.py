@@ -3,16 +3,16 @@
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Locator, Page, expect
 
 from tests.browser.harness import MARKS, PHONE, Visits, axe
+from tests.browser.talking import answers, message, opened, say
 from tests.support.control import ControlProcess
 from tests.support.git import committed
-from tests.support.model_server import Gate, ModelRequest, ModelServer, ToolUse, Turn
+from tests.support.model_server import Gate, ModelServer, ToolUse, Turn
 from tests.support.node import World
 
 pytestmark = MARKS
@@ -42,36 +42,10 @@ async def world(
     await world.close()
 
 
-def answers(model: ModelServer, prompt: str, *turns: Turn) -> None:
-    """What the model says to this message, and to what follows from it."""
-
-    def fits(request: ModelRequest) -> bool:
-        return any(prompt in str(message.get("content")) for message in request.messages)
-
-    model.when(fits, *turns)
-
-
-def message(page: Page) -> Locator:
-    return page.get_by_role("textbox", name="Message")
-
-
 def entry(page: Page, title: str) -> Locator:
     """A chat in the list at the side."""
     chats = page.get_by_role("complementary", name="Chats")
     return chats.get_by_role("listitem").filter(has_text=title)
-
-
-async def say(page: Page, text: str) -> None:
-    await message(page).fill(text)
-    await message(page).press("Enter")
-
-
-async def opened(world: World, page: Page, title: str, **chosen: Any) -> str:
-    """A chat with the scripted model, on the screen."""
-    talk = await world.session(title=title, **chosen)
-    await page.goto(f"/chat/{talk.id}")
-    await expect(page.get_by_role("heading", name=title)).to_be_visible()
-    return talk.id
 
 
 async def test_a_first_chat_is_begun_with_choices_and_remembered_ones(
@@ -287,30 +261,6 @@ async def test_what_was_written_is_kept_and_what_was_not_sent_is_sent_again(
     await page.get_by_role("button", name="Try again").click()
     await expect(page.get_by_text("It was kept.")).to_be_visible()
     await expect(page.get_by_role("article", name="You")).to_have_count(1)
-
-
-async def test_a_picture_goes_along_and_a_command_is_completed(world: World, page: Page) -> None:
-    answers(world.model, "What is this", Turn(text="A very small picture."))
-    await opened(world, page, "Pictures")
-    pixel = bytes.fromhex(
-        "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
-        "1f15c4890000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
-    )
-    chooser = page.get_by_label("Attach files").first
-    await chooser.set_input_files({"name": "pixel.png", "mimeType": "image/png", "buffer": pixel})
-    await expect(page.get_by_role("button", name="Remove pixel.png")).to_be_visible()
-    await message(page).press_sequentially("/com")
-    await expect(page.get_by_role("option", name="/compact")).to_be_visible()
-    assert await axe(page) == []
-    await message(page).press("Tab")
-    await expect(message(page)).to_have_value("/compact ")
-    await say(page, "What is this")
-    await expect(page.get_by_text("A very small picture.")).to_be_visible()
-    said = page.get_by_role("article", name="You")
-    await expect(said.get_by_role("img", name="pixel.png")).to_be_visible()
-    await expect(page.get_by_role("button", name="Remove pixel.png")).to_have_count(0)
-    await page.reload()
-    await expect(said).to_contain_text("pixel.png")  # the log has its name alone
 
 
 async def test_on_a_phone_the_list_and_a_chat_are_screens_of_their_own(

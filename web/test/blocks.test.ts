@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import { Lexer } from "marked";
 
@@ -99,6 +101,32 @@ test("a long block without an end is not lexed again at every piece", () => {
     assert.equal(blocks.closed.length, 1);
   }
 });
+
+test("a long answer is kept once, and a foreign letter makes nothing larger than its own block", () => {
+  const paragraph = `${"What is said at length. ".repeat(20)}\n\n`;
+  const text = [`One in 中文.\n\n${paragraph.repeat(3)}`.repeat(2000)].join();
+  const pieces = Array.from({ length: Math.ceil(text.length / 300) }, (_, index) => text.slice(index * 300, index * 300 + 300));
+  const blocks = new Blocks();
+  const before = heapUsed();
+  for (const piece of pieces) {
+    blocks.push(piece);
+    blocks.settle();
+  }
+  const streaming = heapUsed() - before;
+  blocks.end();
+  const ended = heapUsed() - before;
+  assert.ok(streaming < 2 * text.length, `${streaming} bytes for ${text.length} letters`);
+  assert.ok(ended < 2 * text.length, `${ended} bytes for ${text.length} letters`);
+  assert.equal(blocks.text, pieces.join(""));
+});
+
+/** Without what could be thrown away. */
+function heapUsed(): number {
+  setFlagsFromString("--expose-gc");
+  /x/.exec("x"); // what a pattern was tried on last is kept until the next one
+  (runInNewContext("gc") as () => void)();
+  return process.memoryUsage().heapUsed;
+}
 
 test("a text that is all marks is read, and no deeper than it can be shown", () => {
   for (const mark of ["> ", "- ", "1. ", "*", "[", "`a", "**a *b "]) {

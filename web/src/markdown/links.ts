@@ -36,6 +36,14 @@ export function filePath(href: string): string | null {
   return parts.length === 0 || parts.includes("..") || path.includes("\\") ? null : parts.join("/");
 }
 
+/** Which a message, an answer or a file shows as a picture. */
+export const isPictureType = (mime: string) => /^image\/(?:png|jpeg|gif|webp|avif)$/.test(mime);
+
+/** Where a file that came with a message can be had. */
+export function attachmentAddress(sessionId: string, messageId: string, place: number): string {
+  return `/api/v1/sessions/${encodeURIComponent(sessionId)}/messages/${encodeURIComponent(messageId)}/attachments/${place}`;
+}
+
 /** Where a file of a session can be had. */
 export function fileAddress(sessionId: string, path: string): string {
   const parts = path.split("/").filter((part) => part !== "");

@@ -56,22 +56,19 @@ export class Blocks {
     this.split(this.tail.slice(0, end));
   }
 
-  /** The message is whole: lexed once more from its beginning. Says whether blocks have changed. */
-  end(): boolean {
+  /** The message is whole: lexed once more from its beginning. */
+  end(): void {
     const whole = this.text;
     this.links = {};
-    const blocks = topLevel(whole, this.links)
-      .filter(isShown)
-      .map((token) => token.raw);
-    const isSame =
-      blocks.length === this.closed.length &&
-      blocks.every((raw, index) => raw === this.closed[index]);
-    this.closed.splice(0, this.closed.length, ...blocks);
-    this.past = [whole];
+    const tokens = topLevel(whole, this.links);
+    const rest = this.behind(tokens);
+    if (rest === null) {
+      this.closed.length = this.past.length = 0;
+      this.keep(tokens, whole);
+    } else this.keep(rest, whole.slice(whole.length - lengthOf(rest)));
     this.tail = this.held = "";
     this.lexed = 0;
     this.fenceEnd = null;
-    return !isSame;
   }
 
   private split(lines: string): void {
@@ -82,15 +79,35 @@ export class Blocks {
     while (last > 0 && tokens[last]?.type === "space") last -= 1;
     // Nor does a quote end a link reference: it may be the beginning of its title.
     if (tokens[last - 1]?.type === "def" && TITLE.test(tokens[last]?.raw ?? "")) last -= 1;
-    let done = 0;
-    for (const token of tokens.slice(0, last)) {
-      done += token.raw.length;
-      if (isShown(token)) this.closed.push(token.raw);
-    }
-    this.past.push(this.tail.slice(0, done));
+    const done = this.keep(tokens.slice(0, last), lines);
     this.tail = this.tail.slice(done);
     this.lexed = lines.length - done;
     this.fenceEnd = openFence(tokens[last]);
+  }
+
+  /** These blocks are over; `text` begins with them. Says how long they are. */
+  private keep(tokens: readonly Token[], text: string): number {
+    const own = copied(text.slice(0, lengthOf(tokens)));
+    let at = 0;
+    for (const token of tokens) {
+      if (isShown(token)) this.closed.push(own.slice(at, at + token.raw.length));
+      at += token.raw.length;
+    }
+    this.past.push(own);
+    return own.length;
+  }
+
+  /** What follows what is kept already, or null where that was taken for something else. */
+  private behind(tokens: readonly Token[]): readonly Token[] | null {
+    let left = this.past.reduce((sum, text) => sum + text.length, 0);
+    let known = 0;
+    let index = 0;
+    for (; left > 0 && index < tokens.length; index += 1) {
+      const token = tokens[index] as Token;
+      left -= token.raw.length;
+      if (isShown(token) && token.raw !== this.closed[known++]) return null;
+    }
+    return left === 0 && known === this.closed.length ? tokens.slice(index) : null;
   }
 }
 
@@ -106,6 +123,15 @@ function topLevel(text: string, links: Links): Token[] {
   const tokens = lexer.blockTokens(text, []);
   for (const [tag, link] of Object.entries(lexer.tokens.links)) links[tag] ??= link as Links[string];
   return tokens;
+}
+
+/** A text by itself: a part of a string keeps all of that, in two bytes a letter if one needs it. */
+function copied(text: string): string {
+  return JSON.parse(JSON.stringify(text)) as string;
+}
+
+function lengthOf(tokens: readonly { raw: string }[]): number {
+  return tokens.reduce((sum, { raw }) => sum + raw.length, 0);
 }
 
 function isShown(token: Token): boolean {

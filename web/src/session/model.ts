@@ -23,8 +23,8 @@ export type UserRow = Base & {
   content: string;
   attachments: Attachment[];
   userId: string | null;
-  /** The sender's own name of it. */
-  clientId: string | null;
+  /** By which its files can be had: the turn that it opened, or its own id in one that ran. */
+  messageId: string | null;
   steer: null | "waiting" | "taken" | "dropped";
   isImported: boolean;
 };

@@ -78,7 +78,7 @@ export class Reducer {
         mime: text(one["mime"]),
       })),
       userId: textOrNull(event["user_id"]),
-      clientId: textOrNull(event["client_message_id"]),
+      messageId: textOrNull(event["message_id"]) ?? turnId,
       steer: null,
       isImported: event["imported"] === true,
     };

@@ -1,7 +1,8 @@
 // A file to read, as far as it is text: its name, a copy and a download above it.
 import { useQuery } from "@tanstack/react-query";
 import { Download } from "lucide-react";
-import { errorOf } from "../api/client";
+import type { ReactNode } from "react";
+import { fetched } from "../api/client";
 import { useWords } from "../i18n";
 import { useLanguage } from "../i18n/language";
 import { buttonClass } from "./controls";
@@ -33,14 +34,9 @@ export function FileText(props: {
   const found = file.data;
   return (
     <section className={css.file} aria-label={props.path}>
-      <div className={css.head}>
-        <code>{props.path}</code>
+      <FileHead path={props.path} address={props.address}>
         {found && <Copy text={found.text} what={props.path} />}
-        <a className={buttonClass("plain", true)} href={props.address} download={props.path.split("/").at(-1)}>
-          <Download size={14} aria-hidden />
-          {t.download}
-        </a>
-      </div>
+      </FileHead>
       {file.error && <ErrorNote error={file.error} retry={() => void file.refetch()} />}
       {found === undefined && !file.error && <Waiting />}
       {found === null && <p className={records.soft}>{t.notText}</p>}
@@ -56,12 +52,26 @@ export function FileText(props: {
   );
 }
 
+/** What the file is called, and where to get it. */
+export function FileHead(props: { path: string; address: string; children?: ReactNode }) {
+  const t = useWords(words);
+  return (
+    <div className={css.head}>
+      <code>{props.path}</code>
+      {props.children}
+      <a className={buttonClass("plain", true)} href={props.address} download={props.path.split("/").at(-1)}>
+        <Download size={14} aria-hidden />
+        {t.download}
+      </a>
+    </div>
+  );
+}
+
 type Shown = { text: string; shown: number; size: number };
 
 /** Null for what is not text. */
 async function read(address: string): Promise<Shown | null> {
-  const response = await fetch(address);
-  if (!response.ok) throw errorOf(await response.json().catch(() => null), response);
+  const response = await fetched(address);
   const all = new Uint8Array(await response.arrayBuffer());
   const size = Number(response.headers.get("content-range")?.split("/")[1] ?? all.length);
   const shown = all.subarray(0, BYTES_SHOWN);

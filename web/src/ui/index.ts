@@ -28,6 +28,7 @@ export {
   Waiting,
   type Tone,
 } from "./feedback";
+export { FilePicture } from "./FilePicture";
 export { BYTES_SHOWN, FileText } from "./FileText";
 export { JsonView } from "./JsonView";
 export { Listing } from "./Listing";

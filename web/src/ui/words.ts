@@ -32,6 +32,7 @@ export const words = dictionary({
     moreCharacters: (count: number) => `Show ${count} more characters`,
     download: "Download",
     notText: "This file is not text. Download it to look at it.",
+    notPicture: "This picture cannot be shown: it is damaged, not all of it was written yet, or it is no picture. Download it to look at it.",
     firstPart: (shown: string, all: string) => `The first ${shown} of ${all}. Download it for the rest.`,
   },
   zh: {
@@ -64,6 +65,7 @@ export const words = dictionary({
     moreCharacters: (count: number) => `再显示 ${count} 个字符`,
     download: "下载",
     notText: "此文件不是文本，请下载查看。",
+    notPicture: "无法显示此图片：它已损坏、尚未写完，或不是图片。请下载查看。",
     firstPart: (shown: string, all: string) => `共 ${all}，此处为前 ${shown}。下载可看全部。`,
   },
 });

@@ -1,7 +1,8 @@
 """The log of a session as the beginning of another one: what was said and done up to a turn. Pure.
 
 Turns and messages get ids of their own, because records have each id once; `imported` tells that
-it happened elsewhere. What was asked, spent or noted of a machine stays where it was.
+it happened elsewhere. Messages keep their files. What was asked, spent or noted of a machine stays
+where it was.
 """
 
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 
 from trunkline.control.log import events
 from trunkline.control.log.store import Logged
+from trunkline.control.sessions import attached, notes
 from trunkline.control.sessions import state as states
 from trunkline.wire.errors import Malformed
 
@@ -112,10 +114,20 @@ class Copy:
         self._current: str | None = None
         """The turn of events that name none."""
 
-    def line(self, entry: Logged) -> str | None:
+    def line(self, entry: Logged) -> str | notes.Said | None:
         """None for what is not copied."""
-        if entry.note or entry.event_id > self._cut.last_id:
+        if entry.event_id > self._cut.last_id:
             return None
+        return self._note(entry.text) if entry.note else self._event(entry)
+
+    def _note(self, text: str) -> notes.Said | None:
+        note = notes.decode(text)
+        if not isinstance(note, notes.Said) or note.turn_id not in self._ids:
+            return None
+        files = attached.kept_of(note.metadata)
+        return notes.Said(self._ids[note.turn_id], files) if files else None
+
+    def _event(self, entry: Logged) -> str | None:
         try:
             event = events.object_of(entry.text)
         except Malformed:

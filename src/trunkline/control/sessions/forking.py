@@ -21,6 +21,7 @@ from trunkline.control.log import events
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
 from trunkline.control.records.fields import Json, Label
+from trunkline.control.sessions import notes
 from trunkline.control.sessions.choosing import problem_with
 from trunkline.control.sessions.copied import Copy, Cut, Outline
 from trunkline.control.sessions.histories import Histories
@@ -90,7 +91,7 @@ class Forking:
         def record(_: str) -> Json:
             return {"adopted": key, "forked_from": origin}
 
-        def lines() -> AsyncIterator[str]:
+        def lines() -> AsyncIterator[str | notes.Said]:
             return self._lines(source.id, cut, origin, machine)
 
         try:
@@ -143,7 +144,7 @@ class Forking:
 
     async def _lines(
         self, session_id: str, cut: Cut | None, origin: Json | None, machine: Machine
-    ) -> AsyncIterator[str]:
+    ) -> AsyncIterator[str | notes.Said]:
         if cut is None:
             return
         copy = Copy(cut, id_at, latest=self._clock())

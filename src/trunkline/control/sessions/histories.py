@@ -14,6 +14,7 @@ from trunkline.control.ids import new_id
 from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
+from trunkline.control.sessions import notes
 from trunkline.control.sessions.drafts import Drafts
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import MadeOf, NewSession, Session, SessionRecords
@@ -21,6 +22,7 @@ from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.tasks import Tasks
 
 _APPENDED_AT_ONCE = 500  # lines of a history that one commit takes
+_APPENDED_CHARS = 1_000_000  # of them, and then the line that is longer
 
 Write = Callable[[str], Awaitable[None]]
 """Commits a history under that session's id."""
@@ -100,17 +102,23 @@ class Histories:
             await self._sessions.tell_owner(who, session, machine, log)
         return await self._sessions.get(who, session.id)
 
-    def of(self, lines: Callable[[], AsyncIterable[str]]) -> Write:
-        """A history of these events."""
+    def of(self, lines: Callable[[], AsyncIterable[str | notes.Said]]) -> Write:
+        """A history of these events, with what their messages have besides their text."""
 
         async def write(session_id: str) -> None:
             log = await self._log.open(session_id)
-            count = 0
+            count = size = 0
             async for line in lines():
-                self._log.append(log, line)
-                count += 1
-                if count % _APPENDED_AT_ONCE == 0:
+                if isinstance(line, notes.Said):
+                    text = notes.encode(line)
+                    self._log.note(log, text)
+                else:
+                    text = line
+                    self._log.append(log, text)
+                count, size = count + 1, size + len(text)
+                if count >= _APPENDED_AT_ONCE or size > _APPENDED_CHARS:
                     await self._log.committed(log)
+                    count = size = 0
             await self._log.committed(log)
 
         return write

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from trunkline import limits, names
+from trunkline import names
 from trunkline.control.access.auth import Principal
 from trunkline.control.machines.core import MachineCore
+from trunkline.control.sessions import attached
 from trunkline.control.sessions.records import NewMessage, Session
 from trunkline.wire.commands import Say
 
@@ -36,14 +37,7 @@ def shown_of(new: NewMessage) -> Json:
     shown: Json = {}
     if new.client_message_id is not None:
         shown["client_message_id"] = new.client_message_id
-    attached = (new.metadata or {}).get("attachments")
-    if isinstance(attached, list):
-        shown["attachments"] = [
-            {
-                "name": str(one.get("name", ""))[: limits.NAME_CHARS_MAX],
-                "mime": str(one.get("mime", ""))[: limits.NAME_CHARS_MAX],
-            }
-            for one in attached[: limits.ATTACHMENTS_MAX]
-            if isinstance(one, dict)
-        ]
+    files = attached.told_of(new.metadata or {})
+    if files is not None:
+        shown[attached.NAME] = files
     return shown

@@ -47,6 +47,17 @@ class Turns:
             row = (await connection.execute(select(*_COLUMNS).where(wanted))).one_or_none()
         return None if row is None else Turn(*row)
 
+    async def metadata(self, session_id: str, message_id: str) -> dict[str, Any] | None:
+        """What a message has besides its text: one that opened a turn, by that one's id, or one to
+        a turn that ran. None where there is no such message."""
+        table = schema.turns
+        await self._projection.settled(session_id)
+        wanted = table.c.session_id == session_id, table.c.id == message_id
+        found: dict[str, Any] | None = await self._store.scalar(
+            select(table.c.metadata).where(*wanted)
+        )
+        return found
+
     async def recent(self, session_id: str, limit: int = _HISTORY_TURNS) -> list[Turn]:
         """The newest turns, in the order in which they were said."""
         table = schema.turns

@@ -61,7 +61,35 @@ def copied(log: list[Logged], wanted: str | int | None = None) -> list[Json]:
     cut = outline.cut(wanted)
     assert isinstance(cut, Cut), cut
     copy = Copy(cut, lambda at: f"new-{at}", latest=1_000)
-    return [json.loads(line) for entry in log if (line := copy.line(entry)) is not None]
+    return [json.loads(line) for entry in log if isinstance(line := copy.line(entry), str)]
+
+
+def test_a_copy_has_the_files_of_its_messages_under_their_new_names_and_no_other_note() -> None:
+    files = {"attachments": [{"name": "a.png", "mime": "image/png", "base64": "AA=="}]}
+    log = entries(
+        said("a"),
+        notes.Said("a", {**files, "mentions": ["x"]}),
+        notes.Told("a"),
+        steer("a", "b"),
+        notes.Said("b", files),
+        taken("a", "b"),
+        end("a"),
+        said("c"),
+        notes.Said("c", files),
+        end("c"),
+    )
+    outline = Outline()
+    for entry in log:
+        outline.take(entry)
+    cut = outline.cut("a")
+    assert isinstance(cut, Cut)
+    copy = Copy(cut, lambda at: f"new-{at}", latest=1_000)
+    lines = [copy.line(entry) for entry in log]
+    events_of = [json.loads(line) for line in lines if isinstance(line, str)]
+    [turn_id] = {one["turn_id"] for one in events_of}
+    [message_id] = {one["message_id"] for one in events_of if "message_id" in one}
+    noted = [line for line in lines if isinstance(line, notes.Said)]
+    assert noted == [notes.Said(turn_id, files), notes.Said(message_id, files)]
 
 
 def kinds(lines: list[Json]) -> list[str]:

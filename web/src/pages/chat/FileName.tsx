@@ -3,7 +3,7 @@ import { useState } from "react";
 import { keys } from "../../api/keys";
 import { useWords } from "../../i18n";
 import { fileAddress } from "../../markdown/links.ts";
-import { BYTES_SHOWN, cx, Dialog, FileText } from "../../ui";
+import { BYTES_SHOWN, cx, Dialog, FilePicture, FileText } from "../../ui";
 import css from "./chat.module.css";
 import { words } from "./words";
 
@@ -35,7 +35,7 @@ export function FileName(props: {
       {isOpen && (
         <Dialog title={path.split("/").at(-1)} wide onClose={() => setOpen(false)}>
           {isPicture(path) ? (
-            <img className={css.picture} src={address} alt={path} />
+            <FilePicture path={path} address={address} />
           ) : (
             <FileText
               path={path}

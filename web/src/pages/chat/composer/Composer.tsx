@@ -3,8 +3,7 @@ import { ArrowUp, Paperclip, Square } from "lucide-react";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import { useWords } from "../../../i18n";
 import { Button, cx, ErrorNote, IconButton } from "../../../ui";
-import { keepPictures } from "../transcript/sentPictures.ts";
-import { picturesIn, useAttachments } from "./attachments";
+import { useAttachments } from "./attachments";
 import { completed, completionAt, type Completion, type Option } from "./completion";
 import css from "./composer.module.css";
 import { draftOf, keepDraft } from "./drafts";
@@ -39,7 +38,8 @@ type ComposerProps = {
 
 const NONE: readonly never[] = [];
 /** On a phone's keyboard Enter is the only way to a new line. */
-const isTouch = () => matchMedia("(pointer: coarse)").matches;
+const touch = matchMedia("(pointer: coarse)");
+const isTouch = () => touch.matches;
 
 export function Composer(props: ComposerProps) {
   const t = useWords(words);
@@ -86,7 +86,6 @@ export function Composer(props: ComposerProps) {
     };
     setError(null);
     setBusy(true);
-    keepPictures(message.id, picturesIn(attached.files)); // before the message is shown
     try {
       const isTaken = (await props.onSend?.(message)) ?? false;
       if (!isTaken) void send(sessionId, message);
@@ -97,7 +96,7 @@ export function Composer(props: ComposerProps) {
       setBusy(false);
     }
     write("");
-    attached.handOver();
+    attached.clear();
   };
   const completion = useCompletion(text, area, props, write);
   const onKeyDown = (event: React.KeyboardEvent) => {

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api, unwrap } from "../../../api/client";
 import { wordsNow } from "../../../i18n";
-import type { SentPicture } from "../transcript/sentPictures.ts";
+import { isPictureType } from "../../../markdown/links.ts";
 import { freshId } from "./ids";
 import { words } from "./words";
 
@@ -50,17 +50,13 @@ export function useAttachments() {
       return before.filter((one) => one.key !== key);
     });
   }, []);
-  /** They were sent: their pictures are shown with the message, and released by who shows them. */
-  const handOver = useCallback(() => {
-    shown.current = [];
+  /** They were sent. */
+  const clear = useCallback(() => {
+    shown.current.forEach(release);
     setProblem(null);
     setFiles([]);
   }, []);
-  return { files, problem, add, remove, handOver };
-}
-
-export function picturesIn(files: readonly Attached[]): SentPicture[] {
-  return files.flatMap(({ name, preview }) => (preview === null ? [] : [{ name, address: preview }]));
+  return { files, problem, add, remove, clear };
 }
 
 function problemWith(files: readonly { size: number }[]): string | null {
@@ -72,7 +68,7 @@ function problemWith(files: readonly { size: number }[]): string | null {
 }
 
 function previewOf(file: File): string | null {
-  return /^image\/(?:png|jpeg|gif|webp|avif)$/.test(file.type) ? URL.createObjectURL(file) : null;
+  return isPictureType(file.type) ? URL.createObjectURL(file) : null;
 }
 
 function release(file: { preview: string | null }): void {

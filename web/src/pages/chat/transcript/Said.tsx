@@ -1,15 +1,15 @@
 // What was said: by the person, by the model, and by the model to itself.
 
 import { Brain, GitFork, PencilLine } from "lucide-react";
-import { memo, use, type ReactNode } from "react";
+import { memo, use, useState, type ReactNode } from "react";
 
 import { useWords } from "../../../i18n";
-import { Markdown } from "../../../markdown/Markdown.tsx";
+import { attachmentAddress, isPictureType } from "../../../markdown/links.ts";
+import { FilesOf, Markdown } from "../../../markdown/Markdown.tsx";
 import type { BlockRow, ThinkingRow, UserRow } from "../../../session/model.ts";
 import { Badge, Copy, cx, IconButton, Time } from "../../../ui";
 import { ActionsOf } from "./actions.ts";
 import { Fold } from "./Fold.tsx";
-import { picturesOf } from "./sentPictures.ts";
 import css from "./transcript.module.css";
 import { words } from "./words.ts";
 
@@ -49,19 +49,25 @@ export const UserMessage = memo(function UserMessage({ row }: { row: UserRow }) 
 
 function Attachments({ row }: { row: UserRow }) {
   if (row.attachments.length === 0) return null;
-  const pictures = picturesOf(row.clientId);
   return (
     <ul className={css.attachments}>
-      {row.attachments.map((one, index) => {
-        const picture = pictures.find(({ name }) => name === one.name);
-        return (
-          <li key={index}>
-            {picture ? <img className={css.sent} src={picture.address} alt={one.name} title={one.name} /> : <Badge>{one.name || one.mime}</Badge>}
-          </li>
-        );
-      })}
+      {row.attachments.map((one, place) => (
+        <li key={place}>
+          <Attachment name={one.name || one.mime} mime={one.mime} messageId={row.messageId} place={place} />
+        </li>
+      ))}
     </ul>
   );
+}
+
+/** A picture as it was sent; of what is none, or was not kept, the name. */
+function Attachment(props: { name: string; mime: string; messageId: string | null; place: number }) {
+  const sessionId = use(FilesOf);
+  const [isBroken, setBroken] = useState(false);
+  const { name, mime, messageId, place } = props;
+  if (isBroken || sessionId === null || messageId === null || !isPictureType(mime)) return <Badge>{name}</Badge>;
+  const address = attachmentAddress(sessionId, messageId, place);
+  return <img className={css.sent} src={address} alt={name} title={name} onError={() => setBroken(true)} />;
 }
 
 function Actions({ children }: { children: ReactNode }) {
