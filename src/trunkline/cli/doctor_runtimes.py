@@ -118,6 +118,7 @@ def _of_host(home: Path, env: Mapping[str, str]) -> list[Check]:
 
 def _check(name: str, told: Json, known: Path | None) -> Check:
     """`known`: the home that its command need not name."""
+
     def text(field: str) -> str:
         value = told.get(field)
         return plain(value) if isinstance(value, str) else ""
