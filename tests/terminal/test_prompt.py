@@ -59,6 +59,15 @@ async def test_ctrl_c_cancels_the_turn_and_twice_leaves(desk: Desk) -> None:
         assert await screen.ended() == 130
 
 
+async def test_the_only_completion_is_taken_by_tab_and_enter_sends_the_line(desk: Desk) -> None:
+    async with desk.chat() as screen:
+        await screen.prompt()
+        screen.type("/app")
+        await screen.until("\n /approvals")
+        screen.type(TAB, ENTER)
+        await screen.until("no question waits")
+
+
 async def test_persons_of_a_group_are_completed_and_answer_under_their_names(desk: Desk) -> None:
     persons = [await desk.user.ok("POST", "/persons", {"name": one}) for one in ("Ada", "Bo")]
     ids = [one["id"] for one in persons]

@@ -45,10 +45,12 @@ def _reached(made: Json) -> list[str]:
         tunnel = f"ssh -N -L {port}:127.0.0.1:{port} {shlex.quote(there)}"
         return [
             f"Note: {made['url']} is known to this computer alone. For another machine, either",
-            f"    open a tunnel there first:   {tunnel}",
-            "    or start the server for all: trunkline up --host 0.0.0.0   (unencrypted)",
-            "    or use a TLS proxy:          TRUNKLINE_PUBLIC_URL=https://its.name trunkline up",
-            "and, but for the tunnel, run this command again.",
+            "- open a tunnel there first:",
+            f"    {tunnel}",
+            "- or start the server for all (unencrypted), and run this command again:",
+            "    trunkline up --host 0.0.0.0",
+            "- or use a TLS proxy, and run this command again:",
+            "    TRUNKLINE_PUBLIC_URL=https://its.name trunkline up",
             "",
         ]
     lines = []

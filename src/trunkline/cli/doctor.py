@@ -85,7 +85,8 @@ def doctor(
         where = doctor_runtimes.home_of(home, settings, running, os.environ)
     except CommandFailed:  # several: each says what it has, if it runs
         where = settings.machines_dir
-    checks = run_all(settings, os.environ, where, running)
+    is_usual = home is None and data is None and config is None
+    checks = run_all(settings, os.environ, where, running, is_usual=is_usual)
     if as_json:
         rows = [
             {"name": one.name, "state": one.state, "detail": one.detail, "fix": one.fix}
@@ -107,11 +108,14 @@ def run_all(
     env: Mapping[str, str],
     home: Path,
     running: Running | str | None = None,
+    *,
+    is_usual: bool = False,
 ) -> list[Check]:
     """Every check, in the order in which a person would fix things.
 
     `running`: what a running server says of itself, or why it says nothing. `home`: of the machine
-    whose programs are looked at, where no machine says itself what it has.
+    whose programs are looked at, where no machine says itself what it has. `is_usual`: it is the
+    one that the doctor finds by itself, so that commands need not name it.
     """
     needed = [_postgres(), _embeddings(settings), _agents(), _local_model(), _node()]
     if not (settings.database_url or "").startswith("postgres"):
@@ -128,7 +132,8 @@ def run_all(
             _keys([name for name in _KEYS if env.get(name)], "in this environment"),
         ]
     fence = doctor_fence.checks(settings, running)
-    return [_python(), *first, *fence, *needed, *doctor_runtimes.checks(home, env, running)]
+    runtimes = doctor_runtimes.checks(home, env, running, is_usual=is_usual)
+    return [_python(), *first, *fence, *needed, *runtimes]
 
 
 def _server(problem: str | None) -> Check:

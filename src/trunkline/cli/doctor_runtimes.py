@@ -5,6 +5,7 @@ machine would have here.
 """
 
 import asyncio
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -74,23 +75,30 @@ def install_program(name: str, home: Path, env: Mapping[str, str]) -> None:
     typer.echo("A machine that runs with this home tells of it within half a minute.")
 
 
-def checks(home: Path, env: Mapping[str, str], running: Running | str | None) -> list[Check]:
-    """One per runtime, and per program of a runtime that has several."""
+def checks(
+    home: Path,
+    env: Mapping[str, str],
+    running: Running | str | None,
+    *,
+    is_usual: bool = False,
+) -> list[Check]:
+    """One per runtime, and per program of a runtime that has several. `is_usual`: a command that
+    names no home means this one."""
     if isinstance(running, Running):
         told = [one for one in running.vms if isinstance(one.get("runtimes"), dict)]
         if told:
-            many = len(told) > 1
-            return [check for one in told for check in _of_record(one, is_named=many)]
+            many, known = len(told) > 1, home if is_usual else None
+            return [check for one in told for check in _of_record(one, known, is_named=many)]
     return _of_host(home, env)
 
 
-def _of_record(machine: Json, *, is_named: bool) -> list[Check]:
+def _of_record(machine: Json, known: Path | None = None, *, is_named: bool = False) -> list[Check]:
     where = f" on {plain(str(machine.get('name')))!r}" if is_named else ""
     found: list[Check] = []
     for name, one in machine["runtimes"].items():
-        found.append(_check(f"{name}{where}", one))
+        found.append(_check(f"{name}{where}", one, known))
         for preset, program in (one.get("presets") or {}).items():
-            found.append(_check(f"{name}: {preset}{where}", program))
+            found.append(_check(f"{name}: {preset}{where}", program, known))
     return found
 
 
@@ -105,10 +113,12 @@ def _of_host(home: Path, env: Mapping[str, str]) -> list[Check]:
     for name, one in found.items():
         for preset, program in one.presets.items():
             told[name]["presets"][preset]["path"] = program.path
-    return _of_record({"runtimes": told}, is_named=False)
+    return _of_record({"runtimes": told})
 
 
-def _check(name: str, told: Json) -> Check:
+def _check(name: str, told: Json, known: Path | None) -> Check:
+    """`known`: the home that its command need not name."""
+
     def text(field: str) -> str:
         value = told.get(field)
         return plain(value) if isinstance(value, str) else ""
@@ -116,9 +126,10 @@ def _check(name: str, told: Json) -> Check:
     if told.get("usable") is True:
         detail = " ".join(filter(None, (text("version") or "usable", _place(text("path")))))
         return Check(f"Runtime {plain(name)}", "ok", detail)
-    return Check(
-        f"Runtime {plain(name)}", "missing", text("reason") or "not usable", text("install")
-    )
+    install = text("install")
+    if known is not None:
+        install = install.removesuffix(f" --home {shlex.quote(str(known))}")
+    return Check(f"Runtime {plain(name)}", "missing", text("reason") or "not usable", install)
 
 
 def _place(path: str) -> str:

@@ -56,11 +56,14 @@ class _Writer:
         said = text if isinstance(text, list) else [text]
         if self._width is not None:
             room = max(self._width - len(start), _VALUE_MIN)
-            said = [part for line in said for part in human.wrapped(line, room)]
-            if len(said) == 1 and cell_len(said[0]) > room and name:
-                # One long word, as an id: whole on a line of its own rather than broken.
+            parts = [part for line in said for part in human.wrapped(line, room)]
+            if name and max(map(cell_len, parts)) > room:
+                # A long word, as an id: on a line of its own below rather than broken.
                 yield start.rstrip()
                 start = " " * (len(start) - len(start.lstrip())) + _STEP
+                room = self._width - len(start)
+                parts = [part for line in said for part in human.wrapped(line, room)]
+            said = parts
         for number, line in enumerate(said):
             yield ((start if number == 0 else " " * len(start)) + line).rstrip()
 

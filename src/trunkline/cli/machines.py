@@ -124,7 +124,7 @@ def add(
         made = await client.post("users", owner, "join-codes", body=body)
         if as_json:
             return Record(made)
-        typer.echo(adding.instructions(made))
+        say(adding.instructions(made))
         if no_wait:
             return Done(adding.left_early(made))
         try:

@@ -17,12 +17,7 @@ app = typer.Typer(
     name="trunkline",
     cls=LazyGroup,
     help="Trunkline, a self-hosted control plane for AI agents.",
-    epilog=(
-        "\b\nStart here:\n"
-        "  trunkline up\n"
-        "  trunkline chat 'Hello'\n"
-        "  trunkline machine add        (lets another machine in)"
-    ),
+    epilog="\b\nStart here:\n  trunkline up\n  trunkline chat 'Hello'\n  trunkline machine add",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

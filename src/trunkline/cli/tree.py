@@ -5,13 +5,19 @@ those of the modules themselves, which a test compares.
 """
 
 import importlib
+import io
+import shutil
 from collections.abc import Iterator, MutableMapping
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import typer
 import typer.main
+from typer._click.core import Context
+from typer._click.exceptions import ClickException, UsageError
+from typer._click.formatting import HelpFormatter
 from typer.core import TyperGroup
 
+from trunkline.cli.output import say
 from trunkline.cli.runtimes_here import fill
 from trunkline.cli.values import every, lighten
 
@@ -64,6 +70,35 @@ COMMANDS = {
 }
 
 
+_NARROW = 52
+"""Columns below which help is made to fit only if it is told to."""
+
+
+class _Formatter(HelpFormatter):
+    def write_dl(self, rows: Any, col_max: int = 30, col_spacing: int = 2) -> None:
+        if self.width < _NARROW:
+            col_max = self.width // 4
+        super().write_dl(rows, col_max, col_spacing)
+
+
+class _Context(Context):
+    formatter_class = _Formatter
+
+
+class _Told(ClickException):
+    """A command that was not understood: told as it would be, broken between words."""
+
+    def __init__(self, error: UsageError) -> None:
+        super().__init__(error.message)
+        self._error = error
+        self.exit_code = error.exit_code
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        told = io.StringIO()
+        self._error.show(told)
+        say(told.getvalue().rstrip("\n"), err=True)
+
+
 class _Loading(MutableMapping[str, Any]):
     """Commands by name, each made when it is asked for."""
 
@@ -102,6 +137,7 @@ def _load(name: str, place: Place) -> Any:
     made: Any = typer.main.get_command(app)
     found = made.commands[name]
     for one in every(found):
+        one.context_class = _Context
         params = one.get_params(typer.Context(one))  # with that of --help
         lighten(params)
         fill(params)
@@ -111,9 +147,26 @@ def _load(name: str, place: Place) -> Any:
 class LazyGroup(TyperGroup):
     """The root: knows the names and the lines of its commands without their modules."""
 
+    context_class = _Context
+
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = _Loading()
+
+    def make_context(self, *arguments: Any, **extra: Any) -> Any:
+        columns = shutil.get_terminal_size().columns
+        if columns < _NARROW:
+            extra["terminal_width"] = columns
+        try:
+            return super().make_context(*arguments, **extra)
+        except UsageError as error:
+            raise _Told(error) from error
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            raise _Told(error) from error
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         lighten(self.get_params(ctx))

@@ -34,6 +34,7 @@ _VALUES = ("true", "false", "input", "lf", "crlf", "native", "sha1", "sha256")
 _SAFE = {
     "core.hooksPath": os.devnull,
     "core.fsmonitor": "false",
+    "core.quotePath": "false",  # people read the names, in whatever script
     "core.sshCommand": "false",
     "gc.auto": "0",
     "maintenance.auto": "false",

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import shlex
 import signal
@@ -13,10 +14,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.support import warm_start
+from tests.support import user_manager, warm_start
 from tests.support.control import ControlProcess, TestUser
 from tests.support.eventually import eventually
 from tests.support.program import Program, plain_environment
+from tests.support.user_manager import UserManager
 from tests.support.warm_start import WarmProcess
 
 PROGRAM = str(Path(sys.executable).parent / "trunkline")
@@ -35,7 +37,7 @@ class Laptop(Program):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / "laptop")
-        self.home.mkdir()
+        self.home.mkdir(parents=True)
 
     async def type(self, line: str) -> None:
         env = plain_environment() | {"HOME": str(self.home)}
@@ -135,3 +137,35 @@ async def test_whoever_does_not_wait_leaves_a_code_that_is_still_good(
     body = {"code": shlex.split(line)[3], "name": "desk"}
     status, joined = await control.call("POST", "/join", body, token=None)
     assert (status, joined["user_id"]) == (201, desk.user.id)
+
+
+async def test_a_service_of_systemd_outlives_a_kill_and_a_reboot_until_it_is_uninstalled(
+    control: ControlProcess, tmp_path: Path
+) -> None:
+    """With systemd's own manager, and with names that it would take for something else."""
+    user_manager.needed()
+    desk, laptop = Desk(await control.user("cy"), tmp_path), Laptop(tmp_path / "it's 100% $HOME")
+    home = str(laptop.home / 'the "agents" %h')
+    adding, _, line = await desk.adds("--name", "kept")
+    await laptop.type(f"{line} --home {shlex.quote(home)}")
+    assert await adding.wait() == 0, laptop.log
+    await laptop.stop()
+    await desk.until_online(False)
+    async with UserManager(laptop.home, tmp_path / "run") as manager:
+        code, said = await manager.ask(PROGRAM, "node", "install", "--home", home)
+        assert code == 0, said
+        [unit] = (laptop.home / ".config" / "systemd" / "user").glob("*.service")
+        assert await manager.ask("systemd-analyze", "verify", "--user", str(unit)) == (0, "")
+        await desk.until_online(True)
+        await desk.run("chat", "--machine", "kept", "list the files here")
+
+        os.kill(await manager.process_of(unit.name), signal.SIGKILL)
+        await desk.until_online(False)
+        await desk.until_online(True)
+        await manager.boot()
+        await desk.until_online(True)
+
+        code, said = await manager.ask(PROGRAM, "node", "uninstall", "--home", home)
+        assert (code, unit.exists()) == (0, False), said
+        assert await manager.process_of(unit.name) == 0
+        await desk.until_online(False)

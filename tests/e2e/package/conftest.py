@@ -22,11 +22,12 @@ class Release(NamedTuple):
     wheel: Path
 
 
-def ran(*command: str, folder: Path = ROOT) -> "subprocess.CompletedProcess[str]":
+def ran(*command: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    """In our folder; `env`: besides this process's own."""
     return subprocess.run(
         command,
-        cwd=folder,
-        env=plain_environment(),
+        cwd=ROOT,
+        env=plain_environment() | env,
         capture_output=True,
         text=True,
         timeout=_STEP_S,
@@ -34,18 +35,24 @@ def ran(*command: str, folder: Path = ROOT) -> "subprocess.CompletedProcess[str]
     )
 
 
+def fetched(*command: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    """A command of uv's that wants packages of the versions that we lock."""
+    what = (*command[:2], "--constraints", "requirements.lock", *command[2:])
+    done = ran(*UV, *what, UV_OFFLINE="1", **env)
+    if done.returncode != 0:
+        done = ran(*UV, *what, **env)
+    if done.returncode != 0 and _UNREACHABLE.search(done.stderr):
+        pytest.skip(f"no packages: {done.stderr.strip().splitlines()[-1]}")
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 def environment(folder: Path, *packages: str) -> Path:
     """The programs of a new environment with these packages."""
     made = ran(*UV, "venv", "--quiet", "--python", sys.executable, str(folder))
     assert made.returncode == 0, made.stderr
     python = str(folder / "bin" / "python")
-    wanted = ("--quiet", "--python", python, "--constraints", "requirements.lock", *packages)
-    done = ran(*UV, "pip", "install", "--offline", *wanted)
-    if done.returncode != 0:
-        done = ran(*UV, "pip", "install", *wanted)
-    if done.returncode != 0 and _UNREACHABLE.search(done.stderr):
-        pytest.skip(f"no packages: {done.stderr.strip().splitlines()[-1]}")
-    assert done.returncode == 0, done.stderr
+    fetched("pip", "install", "--quiet", "--python", python, *packages)
     return folder / "bin"
 
 

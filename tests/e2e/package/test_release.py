@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 import pytest_asyncio
 
-from tests.e2e.package.conftest import ROOT, UV, Release, ran
+from tests.e2e.package.conftest import ROOT, UV, Release, fetched, ran
 from tests.support.program import plain_environment
 from trunkline import __version__
 
@@ -56,6 +56,21 @@ def test_the_wheel_has_the_page_and_the_bridge_and_one_version(release: Release)
         assert f"trunkline/{name}" in names
     assert [name for name in names if not name.startswith("trunkline")] == []
     assert f"\nVersion: {__version__}\n" in about
+
+
+def test_uvx_and_uv_tool_run_the_wheel_and_say_how_to_add_to_it_there(
+    release: Release, tmp_path: Path
+) -> None:
+    """Which of them made an environment is told from what they leave there."""
+    env = {"HOME": str(tmp_path), "TRUNKLINE_DATA": str(tmp_path / "data")}
+    env |= {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
+    env |= {"UV_CACHE_DIR": ran(*UV, "cache", "dir").stdout.strip()}
+    wheel = str(release.wheel)
+    once = fetched("tool", "run", "--from", wheel, "trunkline", "doctor", **env)
+    assert "fix: uvx --from 'trunkline[runtimes]' trunkline …\n" in once.stdout
+    fetched("tool", "install", "--quiet", wheel, **env)
+    kept = ran(str(tmp_path / "bin" / "trunkline"), "doctor", **env)
+    assert "fix: uv tool install --reinstall 'trunkline[runtimes]'\n" in kept.stdout
 
 
 class Up(NamedTuple):

@@ -318,7 +318,16 @@ async def test_a_name_that_the_machine_is_known_not_to_know_is_refused(user: Tes
         # A key that is stored now counts now, whatever the machine said last.
         stored = {"api_key": "k", "base_url": "https://x.example/v1"}
         await user.ok("PUT", f"/users/{user.id}/credentials/x", stored)
-        await user.session(machine_id=machine_id, agent_config={"model": "x/y", "temperature": 1})
+        session = await user.session(
+            machine_id=machine_id, agent_config={"model": "x/y", "temperature": 1}
+        )
+        path = f"/sessions/{session}/config"
+        status, answer = await user.call("PATCH", path, {"model": "gtp-4o", "temperature": 0})
+        assert (status, answer["error"]["code"]) == (400, "MODEL_NOT_FOUND"), answer
+        config = (await user.ok("GET", f"/sessions/{session}"))["agent_config"]
+        assert (config["model"], config["temperature"]) == ("x/y", 1)
+        await user.ok("PATCH", path, {"model": "groq/y"})
+        await user.ok("PATCH", path, {"model": None})
     other_id, silent = await machine(user, {"runtimes": ["semigraph"]})
     async with silent:
         await user.session(machine_id=other_id, session_config={"max_turn": 3, "model": "gtp-4o"})

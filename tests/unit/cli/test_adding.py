@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from trunkline.cli import adding
-from trunkline.cli.output import CommandFailed, Json
+from trunkline.cli.output import CommandFailed, Json, by_words
 
 LOCAL = ["ssh -N -L 8080:127.0.0.1:8080", "trunkline up --host 0.0.0.0", "TRUNKLINE_PUBLIC_URL"]
 OPEN = "not encrypted"
@@ -44,6 +44,18 @@ def test_the_line_comes_first_and_then_what_stands_in_its_way(
     assert code["command_without_install"] in lines
     assert [one for one in says if one not in text] == []
     assert [one for one in never if one in text] == []
+
+
+def test_in_a_narrow_terminal_words_stay_whole_and_lines_to_copy_are_lines() -> None:
+    text = adding.instructions(made("http://127.0.0.1:8080", "local"))
+    shown = by_words(text, 40)
+    assert shown.split() == text.split()
+    lines = [line for line in shown.splitlines() if line]
+    assert max(len(line) for line in lines if not line.startswith(" ")) <= 40
+    commands = [line.strip() for line in lines if line.startswith(" ")]
+    assert [one.split()[0].partition("=")[0] for one in commands] == [
+        *("trunkline", "uvx", "ssh", "trunkline", "TRUNKLINE_PUBLIC_URL")
+    ]
 
 
 class Server:

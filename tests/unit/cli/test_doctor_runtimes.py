@@ -10,6 +10,7 @@ from trunkline.cli.output import CommandFailed
 from trunkline.cli.running_server import Running
 from trunkline.control.settings import Settings
 from trunkline.execution.home import Home
+from trunkline.execution.runtimes.catalog import install_command
 from trunkline.execution.settings import DEFAULT_HOME
 
 UP = {"id": "m-1", "name": "this computer"}
@@ -53,6 +54,20 @@ def test_machines_that_run_say_it_themselves(tmp_path: Path) -> None:
     assert "\x1b" not in told["Runtime openclaw"][1]
     two = found(tmp_path, tmp_path, Running({}, [], [machine, machine | {"name": "desk"}]))
     assert {"Runtime semigraph on 'laptop'", "Runtime semigraph on 'desk'"} <= set(two)
+
+
+def test_a_command_names_the_home_only_where_another_one_would_be_taken(tmp_path: Path) -> None:
+    home = tmp_path / "a home"
+    command = install_command("opencode", home)
+    record = {"runtimes": {"acp": {"usable": False, "install": command}}}
+    running = Running({}, [], [record])
+    for other, is_usual, fix in (
+        (home, True, "trunkline doctor --install opencode"),
+        (home, False, command),  # another data folder, or a home, was named
+        (tmp_path, True, command),
+    ):
+        [check] = doctor_runtimes.checks(other, {}, running, is_usual=is_usual)
+        assert check.fix == fix
 
 
 def of(tmp_path: Path) -> Settings:

@@ -46,6 +46,14 @@ def test_a_table_fits_any_terminal_and_breaks_no_word() -> None:
         assert "\x1b" not in "".join(table)
 
 
+def test_long_words_of_a_list_are_whole_on_lines_below_its_name() -> None:
+    ids = [one["id"] for one in SESSIONS]
+    item = {"name": "this computer", "sessions": ids}
+    assert list(lines(item, width=40, now_ms=NOW)) == [
+        *("name      this computer", "sessions", f"  {ids[0]},", f"  {ids[1]},", f"  {ids[2]}")
+    ]
+
+
 def test_with_room_for_all_there_is_all_and_the_least_important_goes_first() -> None:
     def shown(width: int | None) -> int:
         return len(table_lines(Rows(SESSIONS, COLUMNS), width, NOW)[0].split())

@@ -101,6 +101,21 @@ async def test_the_diff_is_everything_since_it_began(
     assert git(tree, "diff", "--cached", "--name-only") == ""
 
 
+async def test_names_in_any_script_are_shown_as_they_are_and_applied(
+    worktrees: Worktrees, repository: Path
+) -> None:
+    tree = await worktrees.make(SESSION, repository)
+    name = '中文 "é"\tx.txt'
+    for one in ("中文.txt", name):
+        (tree / one).write_text("你好\n")
+    told = await worktrees.diff(SESSION)
+    assert changes(told) == {"中文.txt": "created", name: "created"}
+    assert "+++ b/中文.txt\n" in str(told["diff"])
+    assert '"b/中文 \\"é\\"\\tx.txt"' in str(told["diff"])  # quoted for what would mislead
+    await worktrees.apply(SESSION)
+    assert (repository / "中文.txt").read_text() == (repository / name).read_text() == "你好\n"
+
+
 async def test_it_is_applied_beside_what_the_user_has_changed_since(
     worktrees: Worktrees, repository: Path
 ) -> None:

@@ -269,8 +269,10 @@ def _keys(screen: Screen, buffer: Buffer, desk: Desk) -> KeyBindings:
 
     @keys.add("tab", filter=typing)
     def _later_or_complete(_: KeyPressEvent) -> None:
-        if buffer.complete_state is not None:
+        if (offered := buffer.complete_state) is not None:
             buffer.complete_next()
+            if len(offered.completions) == 1:
+                buffer.complete_state = None  # there is nothing to choose: Enter sends
         elif (
             desk.is_busy()
             and buffer.text.strip()

@@ -3,7 +3,7 @@
 A machine that is known to lack what the session needs is refused here, before anything is written.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import select, update
 
@@ -12,7 +12,6 @@ from trunkline.control.errors import Conflict, NotFound, TrunklineError
 from trunkline.control.machines import runtimes
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
-from trunkline.control.machines.runtimes import Runtime
 from trunkline.control.machines.traits import SINGLE
 from trunkline.control.records.fields import Json
 from trunkline.control.services import Services
@@ -64,12 +63,14 @@ class MachineChoice:
             chosen = {**(new.agent_config or {}), **(new.session_config or {})} if is_strict else {}
             if problem := unknown_setting(runtime, chosen):
                 raise problem
-            await self._check_model(machine, runtime, made_of)
+        model = {**made_of.agent_config, **made_of.session_config}.get("model")
+        await self.check_model(machine, made_of.runtime_type, model)
         return Choice(machine, made_of, placement)
 
-    async def _check_model(self, machine: Machine, runtime: Runtime, made_of: MadeOf) -> None:
-        model = {**made_of.agent_config, **made_of.session_config}.get("model")
-        if runtime.models is None or model is None:
+    async def check_model(self, machine: Machine, runtime_type: str, model: Any) -> None:
+        """Raises what the machine, or the provider, is known to have against it."""
+        runtime = (machine.runtimes or {}).get(runtime_type)
+        if runtime is None or runtime.models is None or model is None:
             return
         table = schema.credentials
         query = select(table.c.provider, table.c.base_url).where(table.c.user_id == machine.user_id)

@@ -64,8 +64,8 @@ def pick(candidates: Sequence[Candidate], default: Default | None, runtime: str)
     if chosen.id == wanted and chosen.is_online:
         code, reason = _told("default", "it is your default machine")
     elif not chosen.is_online:
-        none = "none that can run it is online" if all_online else "none is online"
-        code, reason = _told("expected", f"{none}, and it is expected back")
+        none = "none that can run it is online" if all_online else "no machine of yours is online"
+        code, reason = _told("expected", f"{none}, and this one is expected back")
     elif len(all_online) == 1:
         code, reason = _told("only_online", "it is the only one online")
     elif len(online) == 1:

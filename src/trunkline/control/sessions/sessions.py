@@ -86,8 +86,7 @@ class Sessions:
         self.choice = MachineChoice(store, machines, records, services)
 
     async def create(self, who: Principal, new: NewSession, *, is_strict: bool = False) -> Session:
-        """Picks and pins the machine, and tells it to start the session. `is_strict`: unknown names
-        of settings are refused."""
+        """Pins it to a machine, which is told to start it. `is_strict`: no unknown setting."""
         who.require("talk")
         self._storage.check()
         machine, made_of, placement = await self.choice.of(who, new, is_strict=is_strict)
@@ -259,10 +258,11 @@ class Sessions:
         """New parameters, now and for every later start."""
         who.require("talk")
         session = await self.get(who, session_id)
-        await self._machine_of(session)
+        machine, model = await self._machine_of(session), patch.get("model")
         if not patch:
             raise InvalidRequest("nothing to change")
         check_choices(patch)
+        await self.choice.check_model(machine, session.runtime_type, model)
         if fixed := _FIXED.intersection(patch):
             raise InvalidRequest(f"{sorted(fixed)[0]} is chosen when a session is made")
         if "confirm" in patch and session.agent_config.get("permission_mode"):
