@@ -10,6 +10,9 @@ PYTHON ?=
 UV_VERSION := 0.13.7
 VENV := .venv
 BIN := $(VENV)/bin
+# Compiled once and kept, whatever a shell says: the tests start thousands of programs, and each would
+# compile all libraries again.
+unexport PYTHONDONTWRITEBYTECODE
 # Written last, and only for this folder: a copied or half-made environment is made again.
 STAMP := $(VENV)/.installed
 ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))

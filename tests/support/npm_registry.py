@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
 
+_POLL_S = 0.01  # whether it is to end: each test waits so long for that
 PRINTS_VERSION = "#!/usr/bin/env node\nconsole.log('{name} {version}')\n"
 
 
@@ -73,7 +74,7 @@ def npm_registry() -> Iterator[Registry]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     registry.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(_POLL_S,))
     thread.start()
     try:
         yield registry

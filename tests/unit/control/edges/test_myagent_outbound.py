@@ -167,12 +167,15 @@ async def test_much_text_does_not_wait() -> None:
 
 
 async def test_what_waits_when_the_connection_ends_was_not_sent() -> None:
-    stage = Stage(0.01)
-    stage.tell(SAID, text("a"))
-    stage.tell(text("b"))
+    stage, later = Stage(0.01), Stage(0.01)
+    for one in (stage, later):
+        one.tell(SAID, text("a"))
+        one.tell(text("b"))
+    later.wire.came.clear()
     stage.wire.is_open = False
     stage.out.left()
-    await asyncio.sleep(0.03)
+    # Its time has come when that of another, which began to wait after it, has.
+    await asyncio.wait_for(later.wire.came.wait(), WAIT_S)
     assert stage.shown == [("text", "a")]
     assert stage.place(10**9) == Place(1, 1)
 

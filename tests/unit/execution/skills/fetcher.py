@@ -1,12 +1,21 @@
 """A session's process, for tests: loads a skill when told to, and notes if it had to fetch it."""
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
+from tests.support.eventually import until
 from trunkline.execution.home import Home
 from trunkline.execution.skills.registry import SkillRegistry
+
+PROCESSES = 4
+"""That ask at once: the answer comes when all of them do."""
+
+
+def asking(notes: Path) -> int:
+    return len(list(notes.parent.glob(f"{notes.name}.*")))
 
 
 class NotingControl:
@@ -16,7 +25,7 @@ class NotingControl:
     async def request(self, method: str, **params: Any) -> Any:
         with self._notes.open("a") as notes:
             notes.write(f"{method}\n")
-        await asyncio.sleep(0.05)  # long enough for the others to ask meanwhile
+        await until(lambda: asking(self._notes), lambda count: count == PROCESSES)
         files = [{"path": f"{n}.txt", "content": str(n)} for n in range(50)]
         return {
             "package": {"version": "1", "files": [{"path": "SKILL.md", "content": "x"}, *files]}
@@ -32,6 +41,7 @@ async def main(root: str) -> None:
     registry = SkillRegistry(index, home, NotingControl(home.root / "notes"), {})
     print("ready", flush=True)
     sys.stdin.readline()
+    (home.root / f"notes.{os.getpid()}").touch()
     folder = await registry.load("pdf")
     print(len(list(folder.iterdir())), flush=True)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.execution.skills.fetcher import PROCESSES
 from tests.unit.execution.tools.support import Control
 from trunkline.execution.errors import RequestFailed, ToolError
 from trunkline.execution.home import Home
@@ -243,11 +244,11 @@ async def test_of_several_processes_that_ask_at_once_one_fetches(home: Home) -> 
             stdin=PIPE,
             stdout=PIPE,
         )
-        for _ in range(4)
+        for _ in range(PROCESSES)
     ]
     for process in processes:
         assert process.stdout is not None
         assert await process.stdout.readline() == b"ready\n"
     answers = await asyncio.gather(*(process.communicate(b"go\n") for process in processes))
-    assert [answer[0].splitlines()[-1] for answer in answers] == [b"51"] * 4
+    assert [answer[0].splitlines()[-1] for answer in answers] == [b"51"] * PROCESSES
     assert (home.root / "notes").read_text() == "get_skill_package\n"
