@@ -30,7 +30,6 @@ TIMEOUT_S = 70.0
 """A little more than the server's own limit for a request."""
 _PROOF_S = 10.0
 _PROOFS_MAX = 100
-_CHALLENGE = "challenge"
 _PROOF_BYTES_MAX = 1000
 _READ_BYTES = 256 * 1024
 
@@ -41,6 +40,32 @@ class _Proof(msgspec.Struct):
 
 class _NotProved(Exception):
     """A request that shows the token was about to open a connection of its own."""
+
+
+class _Asker:
+    """A request on its way to a connection. From the proof that it asked for until it has taken
+    that connection, nobody else is let prove anything: they would take it for their challenge, and
+    two could do so to each other for ever."""
+
+    def __init__(self, challenge: asyncio.Lock) -> None:
+        self._challenge = challenge
+        self.is_next = False
+        self.is_gone = False
+
+    def proved(self) -> None:
+        """By who holds the lock, which this gets, or gives back if nobody waits any more."""
+        self.is_next = True
+        if self.is_gone:
+            self.took()
+
+    def took(self) -> None:
+        if self.is_next:
+            self.is_next = False
+            self._challenge.release()
+
+    def gone(self) -> None:
+        self.is_gone = True
+        self.took()
 
 
 class Http:
@@ -71,33 +96,42 @@ class Http:
         return self._pool
 
     async def _opening(self, _: object, context: Any, __: object) -> None:
-        if context.trace_request_ctx is not _CHALLENGE:
+        asker: _Asker | None = context.trace_request_ctx
+        if asker is not None:
+            asker.took()  # another request was quicker
             raise _NotProved
 
     async def _reusing(self, _: object, context: Any, __: object) -> None:
         """It may be one whose proof is being looked at: then that is waited for."""
-        if context.trace_request_ctx is not _CHALLENGE:
+        asker: _Asker | None = context.trace_request_ctx
+        if asker is not None and asker.is_next:
+            asker.took()
+        elif asker is not None:
             async with self._challenge:
                 if self._is_wrong:
                     raise _NotProved
 
-    async def _prove(self) -> None:
+    async def _prove(self, asker: _Asker) -> None:
         """In a task of its own, which goes on when who asked is cancelled: others wait for it, and
         the pool keeps no connection that is not proved."""
-        proving = asyncio.ensure_future(self._challenged())
+        proving = asyncio.ensure_future(self._challenged(asker))
         self._proving.add(proving)
         proving.add_done_callback(self._proving.discard)
         await asyncio.shield(proving)
 
-    async def _challenged(self) -> None:
-        async with self._challenge:
+    async def _challenged(self, asker: _Asker) -> None:
+        await self._challenge.acquire()
+        try:
+            await check(self._where, self.prove)
+        except BaseException:
+            self._is_wrong = True
             try:
-                await check(self._where, self.prove)
-            except BaseException:
-                self._is_wrong = True
                 await self._close_pool()  # with the connection on which no proof came
-                raise
-            self._is_wrong = False
+            finally:
+                self._challenge.release()
+            raise
+        self._is_wrong = False
+        asker.proved()
 
     async def _open(
         self, method: str, url: "URL", headers: Mapping[str, str], **options: Any
@@ -105,13 +139,22 @@ class Http:
         """A request with the token, on a connection that is known to end at the server."""
         token = self._where.token
         shown = {} if token is None else {"Authorization": f"Bearer {token}"}
-        for _ in range(_PROOFS_MAX):  # another request may take the connection that we had proved
-            try:
-                return await self._session.request(
-                    method, url, headers={**headers, **shown}, allow_redirects=False, **options
-                )
-            except _NotProved:
-                await self._prove()
+        asker = _Asker(self._challenge)
+        try:
+            for _ in range(_PROOFS_MAX):  # one that proved nothing may take what we had proved
+                try:
+                    return await self._session.request(
+                        method,
+                        url,
+                        headers={**headers, **shown},
+                        allow_redirects=False,
+                        trace_request_ctx=asker,
+                        **options,
+                    )
+                except _NotProved:
+                    await self._prove(asker)
+        finally:
+            asker.gone()
         raise Unreachable(f"{self.url} ends each connection before it is used")
 
     async def close(self) -> None:
@@ -144,7 +187,6 @@ class Http:
                 json={"nonce": nonce},
                 timeout=aiohttp.ClientTimeout(total=_PROOF_S),
                 allow_redirects=False,
-                trace_request_ctx=_CHALLENGE,
             ) as response:
                 raw = await response.content.read(_PROOF_BYTES_MAX)
         try:

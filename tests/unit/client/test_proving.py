@@ -103,6 +103,20 @@ async def test_who_waits_for_the_same_proof_is_served_though_its_first_asker_gav
     assert server.unproved == 0
 
 
+@pytest.mark.parametrize("count", [2, 3, 20])
+async def test_requests_at_the_same_time_take_no_proved_connection_from_each_other_for_ever(
+    server: Prover, client: Client, count: int
+) -> None:
+    server.proofs.set()
+    together = [ask(client) for _ in range(count)]
+    for _ in together:
+        await server.asked.acquire()
+    server.answers.set()
+    assert await asyncio.gather(*together) == count * [{"id": "me"}]
+    assert server.unproved == 0
+    assert server.challenged._value <= 2 * count
+
+
 async def test_a_client_that_is_closed_asks_for_no_more_proofs(server: Prover) -> None:
     async with Client(ServerAccess(server.url, "tl_x", KEY)) as client:
         hasty = [ask(client), ask(client)]
