@@ -133,6 +133,12 @@ class SseReader:
         await self.until(lambda reader: bool(found(reader)), f"event of type {kind!r}")
         return found(self)[0]
 
+    async def until_resync(self) -> None:
+        """It asked for more than is kept at hand, and follows from now on."""
+        await self.until(
+            lambda reader: any(event.name == "resync" for event in reader.events), "resync"
+        )
+
     async def until_ended(self) -> None:
         await self.until(lambda reader: reader.ended, "end of the stream")
 

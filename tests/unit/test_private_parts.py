@@ -34,7 +34,14 @@ WATCHED = {
 }
 # Documented, in spite of their underscore.
 DOCUMENTED = {"_asdict", "_replace", "_fields", "_exit"}
-WATCHED_MODULES = {"mcp.client._transport", "typer._click.shell_completion", "typer._coercion"}
+WATCHED_MODULES = {
+    "mcp.client._transport",
+    "typer._click.core",
+    "typer._click.exceptions",
+    "typer._click.formatting",
+    "typer._click.shell_completion",
+    "typer._coercion",
+}
 
 
 def is_private(name: str) -> bool:
@@ -152,6 +159,23 @@ def test_typer_reads_a_value_by_a_part_that_can_be_exchanged() -> None:
     assert read == 3, broken
     # The rows of the root's completion.
     assert importlib.import_module("typer._click.shell_completion").CompletionItem("x").value == "x"
+
+
+def test_typer_writes_help_and_refusals_by_parts_that_can_be_exchanged() -> None:
+    broken = (
+        "Typer has changed: a command's context, its writer of help or its refusals are made "
+        "elsewhere; `cli/tree.py` puts its own there, so that narrow terminals break between words"
+    )
+    core = importlib.import_module("typer._click.core")
+    writer = importlib.import_module("typer._click.formatting").HelpFormatter
+    refusals = importlib.import_module("typer._click.exceptions")
+    group: Any = typer.core.TyperGroup(name="x", commands={})
+    assert group.context_class is core.Context, broken
+    assert core.Context.formatter_class is writer, broken
+    assert hasattr(writer, "write_dl"), broken
+    assert issubclass(refusals.UsageError, refusals.ClickException), broken
+    with pytest.raises(refusals.UsageError):
+        group.make_context("x", ["--nothing"])
 
 
 async def test_asyncio_lets_go_of_a_childs_pipes_by_the_private_transport_of_its_process() -> None:

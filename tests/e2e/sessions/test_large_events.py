@@ -84,6 +84,7 @@ async def test_what_a_device_said_before_a_restart_is_part_of_its_answer(tmp_pat
     async with running(tmp_path / "data", tuning=SMALL) as control:
         same = TestUser(control, user.id, user.token)
         async with device_of(same, made) as back, same.reader(session) as reader:
+            await reader.until_resync()
             await back.respond(prompt)
             done = await reader.until_type("execution_complete")
             assert done["content"] == "".join(PIECES)
@@ -101,6 +102,7 @@ async def test_what_an_agent_said_before_a_restart_is_part_of_its_answer(tmp_pat
         turn.agent_at(control) as back,
         user.reader(session) as reader,
     ):
+        await reader.until_resync()
         await back.result(session)
         done = await reader.until_type("execution_complete")
         assert done["content"] == "".join(PIECES)

@@ -37,8 +37,10 @@ SET lock_timeout = '5s';
 SET session_replication_role = replica; -- foreign keys do not decide the order
 DO $$ DECLARE name text; BEGIN
   FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
-    EXECUTE format('DELETE FROM public.%I', name);
-    IF to_regclass(format('seeds.%I', name)) IS NOT NULL THEN -- not made by the server itself
+    IF to_regclass(format('seeds.%I', name)) IS NULL THEN -- as a server's own log
+      EXECUTE format('DROP TABLE public.%I CASCADE', name);
+    ELSE
+      EXECUTE format('DELETE FROM public.%I', name);
       EXECUTE format('INSERT INTO public.%I SELECT * FROM seeds.%I', name, name);
     END IF;
   END LOOP;
