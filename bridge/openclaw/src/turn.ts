@@ -153,7 +153,8 @@ export class Run {
   }
 
   private async failure(error: unknown): Promise<TurnFailed> {
-    if (error instanceof GatewayLost) {
+    // One that is stopping aborts its runs before it closes its connections.
+    if (error instanceof GatewayLost || this.translator.end?.aborted === true) {
       return new TurnFailed("RUNTIME_CRASHED", await this.place.whyGone());
     }
     const words = this.translator.end?.error ?? wordsOf(error);

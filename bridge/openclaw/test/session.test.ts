@@ -300,6 +300,17 @@ test("a gateway that dies ends the turn with the reason, and the next one works"
   assert.equal((await daemon.end("u"))["content"], "Back");
 });
 
+test("a run that a stopping gateway aborts ends with the reason of the gateway", async () => {
+  daemon.answers["local.openclaw_end"] = () => ({ reason: "it did not answer and was ended" });
+  await opened();
+  session.say({ message: "Hi", turn_id: "t" });
+  await gateway.running();
+  gateway.agent("lifecycle", { phase: "end", aborted: true });
+  gateway.finish({ status: "timeout", summary: "aborted" });
+  const end = await daemon.end("t");
+  assert.deepEqual([end["code"], end["error"]], ["RUNTIME_CRASHED", "it did not answer and was ended"]);
+});
+
 test("errors keep their words, and have the code that fits", async () => {
   const cases: [string, string][] = [
     ["401 Incorrect API key provided", "MODEL_KEY_REFUSED"],
