@@ -98,8 +98,9 @@ async def test_a_position_that_is_not_kept_is_a_resync_and_the_session_goes_on(
 ) -> None:
     session = await user.session()
     await vm.text(session, "a", "b")
-    async with user.reader(session) as ready, AccountReader(user, f"{session}:{position}") as one:
+    async with user.reader(session) as ready:
         await ready.until_count(2)
+    async with AccountReader(user, f"{session}:{position}") as one:
         told = await one.until_news("resync")
         assert told == {"session_id": session, "last_event_id": 2}
         await vm.text(session, "c")
