@@ -143,7 +143,7 @@ async def approve(state: State, runtime: Runtime[Context]) -> Json:
     the answers, be it after a restart. People need not wait for those calls. On the way back this
     node runs again from its start."""
     if _has_company(state, runtime.context):
-        await runtime.context.ask(state["questions"])
+        await runtime.context.turn.ask(state["questions"])
     answers = interrupt(state["questions"])
     verdicts = verdicts_of(runtime.context, state["questions"], answers)
     return {"verdicts": {**state["verdicts"], **verdicts}, "questions": []}
