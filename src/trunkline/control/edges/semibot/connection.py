@@ -289,7 +289,7 @@ class VmLine(PacedSocket):
             return False  # sent again after a reconnect
         if seq > known + 1:
             self._host.lost(self, log, known, seq)
-        log.machine_seq = seq
+        log.numbered(seq)
         return True
 
     def _heartbeat(self, beat: Heartbeat) -> None:
