@@ -247,6 +247,18 @@ def test_every_bound_has_a_name_of_its_own() -> None:
     assert len(names) == len(set(names))
 
 
+@pytest.mark.parametrize("way", ["One message down", "One event up"])
+def test_a_walk_through_the_control_plane_names_files_that_are_there_and_twelve_at_most(
+    way: str,
+) -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    walk = page.split(f"## {way}\n\n")[1].split("\n\n")[0]
+    steps = re.findall(r"(?<=→ )`([\w/]+\.py)`|`([\w/]+\.py)`(?= →)", walk.replace("\n", " "))
+    files = dict.fromkeys(one or other for one, other in steps)
+    assert 6 <= len(files) <= 12
+    assert [one for one in files if not (ROOT / "src/trunkline/control" / one).is_file()] == []
+
+
 MAY_HANG = {
     # One owner: a machine says to the logs of its sessions, and to no other, whom they report to,
     # as its line comes and goes. It is asked for each event, so it is no call but a field.
