@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.hooks import hooks, modules
 from tests.support.parsed import parsed
 
 ROOT = Path(__file__).parents[1]
@@ -244,3 +245,72 @@ def test_every_bound_has_a_name_of_its_own() -> None:
     names = re.findall(r"^([A-Z_0-9]+)\s*=", text, re.MULTILINE)
     assert len(names) > 100
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("way", ["One message down", "One event up"])
+def test_a_walk_through_the_control_plane_names_files_that_are_there_and_twelve_at_most(
+    way: str,
+) -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    walk = page.split(f"## {way}\n\n")[1].split("\n\n")[0]
+    steps = re.findall(r"(?<=→ )`([\w/]+\.py)`|`([\w/]+\.py)`(?= →)", walk.replace("\n", " "))
+    files = dict.fromkeys(one or other for one, other in steps)
+    assert 6 <= len(files) <= 12
+    assert [one for one in files if not (ROOT / "src/trunkline/control" / one).is_file()] == []
+
+
+MAY_HANG = {
+    # One owner: a machine says to the logs of its sessions, and to no other, whom they report to,
+    # as its line comes and goes. It is asked for each event, so it is no call but a field.
+    "trunkline.control.machines.machine: log.on_safe",
+    # Other people's objects, which take it in no other way.
+    "trunkline.cli.values: param.display_type_rich",
+    "trunkline.execution.runtimes.foreign.opencode: database.text_factory",
+}
+"""Functions that are stored on an object after it was made, and why."""
+
+
+def test_no_hook_is_assigned_after_construction() -> None:
+    """What an object calls comes into its constructor, or with the call that needs it: the order
+    in which objects are made and met means nothing then."""
+    found = hooks(modules(ROOT / "src/trunkline"))
+    assert sorted(set(found) - MAY_HANG) == []
+    assert sorted(MAY_HANG - set(found)) == [], "no exception any more"
+
+
+OURS = """
+from collections.abc import Callable
+
+Told = Callable[[], None]
+
+class Line:
+    def __init__(self, on_end: Told) -> None:
+        self.on_up: Callable[[bool], None] | None = None
+        self.on_end: Told = on_end
+        self.at = 0
+        self.told = self.tell
+
+    def tell(self) -> None: ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("line.on_up = other.tell", ["line.on_up"]),
+        ("def serve(line, told):\n    line.on_end, line.at = told, 1", ["line.on_end"]),
+        ("line.says = lambda: 1", ["line.says"]),
+        ("line.says = partial(print, 1)", ["line.says"]),
+        ("def say(): ...\nline.says = say", ["line.says"]),
+        (
+            "class A:\n def __init__(self, line): line.x = self._take\n def _take(self): ...",
+            ["line.x"],
+        ),
+        ("class A:\n def hear(self): self.x = self._take\n def _take(self): ...", ["self.x"]),
+        ("line.at = other.at\nline.name = name", []),
+        ("class A:\n def __init__(self, at): self.at = at", []),
+    ],
+)
+def test_a_hook_is_seen(text: str, found: list[str]) -> None:
+    trees = {"line": parsed(OURS), "it": parsed(text)}
+    assert hooks(trees) == [f"it: {one}" for one in found]

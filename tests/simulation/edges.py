@@ -134,7 +134,7 @@ class Edge:
             known = log.machine_seq or 0
             if seq <= known:
                 return
-            log.machine_seq = seq
+            log.numbered(seq)
         if log.is_awaited:
             self.machine.spoke(session_id)
         if events.may_matter(line):

@@ -23,7 +23,7 @@ _UV = "home = /usr/bin\nuv = 0.13.7\n"
             "venv",
             "pip install 'trunkline[postgres]'",
         ),
-        ({"pipx_metadata.json": "{}"}, "pipx", "pipx inject trunkline 'asyncpg>=0.32'"),
+        ({"pipx_metadata.json": "{}"}, "pipx", "pipx inject trunkline 'asyncpg~=0.32.0'"),
         (
             {"pyvenv.cfg": _UV, "uv-receipt.toml": ""},
             "tools/trunkline",

@@ -1,4 +1,5 @@
-"""Every error of the execution plane: a code and a message for people.
+"""Every error of the execution plane: a code and a message for people, which carries no secret.
+Codes that reach a session's readers are in docs/reference/errors.md.
 
     ExecutionError               EXECUTION_FAILED
     ├── SettingsError            INVALID_SETTINGS         a setting is missing or makes no sense
@@ -18,10 +19,10 @@
     ├── PictureRefused           PICTURE_REFUSED          a picture cannot be shown to a model
     ├── AddressRefused           ADDRESS_REFUSED          an address that tools may not connect to
     ├── InstallFailed            INSTALL_FAILED           a runtime's program was not installed
+    ├── ProgramError             PROGRAM_FAILED           a runtime's program; runtimes/errors.py
+    ├── GitFailed                GIT_FAILED               git failed; the text is its own
     ├── CheckpointError          CHECKPOINT_UNUSABLE      a checkpoint cannot be read or written
     └── MemoryFileError          MEMORY_UNUSABLE          a memory file cannot be read or written
-
-Codes that reach a session's readers are in docs/reference/errors.md. Messages carry no secrets.
 """
 
 from typing import NamedTuple
@@ -157,6 +158,12 @@ class AddressRefused(ExecutionError, OSError):
 
 class InstallFailed(ExecutionError):
     code = "INSTALL_FAILED"
+
+
+class GitFailed(ExecutionError):
+    """The text is git's own, shortened."""
+
+    code = "GIT_FAILED"
 
 
 class CheckpointError(_CodedError, ValueError):

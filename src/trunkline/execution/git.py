@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from trunkline import limits
 from trunkline.execution.beneath import open_beneath
-from trunkline.execution.errors import ExecutionError
+from trunkline.execution.errors import GitFailed
 from trunkline.execution.process.programs import children
 
 GIT_S_MAX = 15.0  # of one command; whoever asked over a line waits 20 s
@@ -58,12 +58,6 @@ _SAFE_ENV = {
     **{f"GIT_{who}_NAME": "Trunkline" for who in ("AUTHOR", "COMMITTER")},
     **{f"GIT_{who}_EMAIL": "trunkline@localhost" for who in ("AUTHOR", "COMMITTER")},
 }
-
-
-class GitFailed(ExecutionError):
-    """The text is git's own, shortened."""
-
-    code = "GIT_FAILED"
 
 
 class Output(NamedTuple):

@@ -5,8 +5,10 @@
 
 from asyncio import Future
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+from trunkline.execution.errors import RequestFailed
 from trunkline.execution.json_object import Json
 
 Handler = Callable[[Json], Future[None] | None]
@@ -49,21 +51,30 @@ class SessionLine(Protocol):
     def unregister_session(self, session_id: str) -> None: ...
 
 
+async def knows_nothing(method: str, params: Json) -> Json:
+    raise RequestFailed("METHOD_NOT_FOUND", f"this machine knows nothing of {method[:100]!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineSide:
+    """What the machine at this end of a line says of itself, and what it is told."""
+
+    active_sessions: Callable[[], list[str]] = list
+    open_turns: Callable[[], list[str]] = list
+    health: Callable[[], Json] = dict
+    answer: Callable[[str, Json], Awaitable[Json]] = knows_nothing
+    """Where it is asked, by the method and its parameters. Raises RequestFailed."""
+    initialized: Callable[[Json], None] = lambda _init: None
+    """Told keys and addresses: before the first session starts, and whenever they may have
+    changed."""
+    line_changed: Callable[[bool], None] = lambda _is_up: None
+
+
 class MachineLine(SessionLine, Protocol):
-    """What the daemon sets before `connect`, and what it calls."""
+    """What the daemon itself calls."""
 
-    active_sessions: Callable[[], list[str]]
-    open_turns: Callable[[], list[str]]
-    health: Callable[[], Json]
-    on_init: Callable[[Json], None]
-    """Told keys and addresses, before the first session starts."""
-    on_line: Callable[[bool], None]
-
-    def answers(self, answer: Callable[[str, Json], Awaitable[Json]]) -> None:
-        """What this machine says where it is asked by method and parameters."""
-
-    async def connect(self) -> Json:
-        """Keeps a line up from now on. Returns the data of `init`."""
+    async def connect(self, machine: MachineSide) -> Json:
+        """Keeps a line up from now on, for that machine. Returns the data of `init`."""
 
     def settle(self) -> None:
         """Now and then: writes down what a full disk has kept out."""

@@ -23,7 +23,7 @@ from trunkline.execution.fence.machine import Fence
 from trunkline.execution.health import Health
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
-from trunkline.execution.line import MACHINE
+from trunkline.execution.line import MACHINE, MachineSide
 from trunkline.execution.llm import lessons
 from trunkline.execution.llm.lessons import Lessons
 from trunkline.execution.llm.local_server import LocalModelServer
@@ -104,7 +104,6 @@ class Node:
         worktrees = Worktrees(home.worktrees, roots.contains)
         self._foreign = Answers(library, home)
         self._work = SessionAnswers(home, worktrees)
-        self._client.answers(self._answer)
         semigraph = partial(SemiGraphAdapter, self._spawner.spawn, self._sockets, settings.patience)
         self._openclaw = OpenClaw(
             home,
@@ -152,11 +151,14 @@ class Node:
             semigraph=self._semigraph_knows,
         )
         self._client.register_session(MACHINE, self._manager.handlers())
-        self._client.active_sessions = self._manager.names
-        self._client.open_turns = self._manager.turns
-        self._client.health = self._health.report
-        self._client.on_init = self._initialized
-        self._client.on_line = self._manager.line_changed
+        self._side = MachineSide(
+            active_sessions=self._manager.names,
+            open_turns=self._manager.turns,
+            health=self._health.report,
+            answer=self._answer,
+            initialized=self._initialized,
+            line_changed=self._manager.line_changed,
+        )
 
     async def serve(self) -> None:
         """Until `stop` is set; then everything is saved, ended and gone. Raises ServerRefused when
@@ -197,7 +199,7 @@ class Node:
         self._stop.set()
 
     async def _connect(self) -> None:
-        await self._client.connect()
+        await self._client.connect(self._side)
         try:
             await self._manager.recover()
         except Exception:

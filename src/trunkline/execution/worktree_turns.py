@@ -13,8 +13,9 @@ import msgspec
 import structlog
 
 from trunkline import limits
+from trunkline.execution.errors import GitFailed
 from trunkline.execution.files import load_json, save_json
-from trunkline.execution.git import GitFailed, Repository, View, config_of, git, make_view
+from trunkline.execution.git import Repository, View, config_of, git, make_view
 
 _log = structlog.get_logger(__name__)
 

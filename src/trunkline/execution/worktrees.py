@@ -18,9 +18,9 @@ import structlog
 
 from trunkline import limits
 from trunkline.execution.beneath import open_beneath
-from trunkline.execution.errors import RequestFailed, StartFailed
+from trunkline.execution.errors import GitFailed, RequestFailed, StartFailed
 from trunkline.execution.files import load_json, save_json, write_atomic
-from trunkline.execution.git import GitFailed, Repository, View, git, repository_of, view_of
+from trunkline.execution.git import Repository, View, git, repository_of, view_of
 from trunkline.execution.json_object import Json
 from trunkline.execution.worktree_turns import BEGINNING, WorktreeTurns
 

@@ -88,6 +88,11 @@ class SessionLog:
         self.idle_at = -1  # the last id when `tidy` last came by
         self.on_safe: Callable[[str, int], None] | None = None  # acknowledges to the machine
 
+    def numbered(self, seq: int) -> None:
+        """The newest event that was taken of the machine has that number, by the machine's own
+        count."""
+        self.machine_seq = seq
+
     def after(self, position: int) -> list[str] | None:
         """The committed events after that position, if memory holds them all."""
         missing = self.last_id - position

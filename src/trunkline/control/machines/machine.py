@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from trunkline.control.clock import Clock
 from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.core import MachineCore
 from trunkline.control.machines.runtimes import Runtimes
@@ -74,6 +75,15 @@ class Machine:
         self._changed: asyncio.Event | None = None
         """There while somebody waits for a change of the line."""
         self._shell = shell
+
+    def open_tap(self, clock: Clock) -> Tap:
+        """The one that is there, or a new one."""
+        if self.tap is None:
+            self.tap = Tap(clock)
+        return self.tap
+
+    def close_tap(self) -> None:
+        self.tap = None
 
     # Its line and the logs of its sessions: nobody else says to these whom they report to
 

@@ -237,6 +237,11 @@ class Machines:
         machine.has_changed()
         self._changed.tell(machine)
 
+    def drain(self, machine: Machine, is_draining: bool) -> None:
+        """Its record says so already."""
+        machine.is_draining = is_draining
+        self.changed(machine)
+
     def look_at(self, machine: Machine, detail: str | None) -> None:
         """Something is wrong with it that its owner can mend: readers are told. None: no longer."""
         machine.detail = detail

@@ -90,10 +90,8 @@ class Taps:
         if former is not None and former is not machine:
             _release(former, session_id)
         self._tapped[session_id] = machine
-        if machine.tap is None:
-            machine.tap = Tap(self._clock)
-        now = self._clock()
-        recording = machine.tap.recordings.setdefault(session_id, Recording(log, now))
+        now, tap = self._clock(), machine.open_tap(self._clock)
+        recording = tap.recordings.setdefault(session_id, Recording(log, now))
         recording.until = now + _KEPT_MS
         while len(self._tapped) > _SESSIONS_MAX:
             oldest = next(iter(self._tapped))
@@ -114,4 +112,4 @@ def _release(machine: "Machine", session_id: str) -> None:
     if machine.tap is not None:
         machine.tap.recordings.pop(session_id, None)
         if not machine.tap.recordings:
-            machine.tap = None
+            machine.close_tap()

@@ -94,8 +94,7 @@ class MachineChoice:
         table = schema.machines
         change = update(table).where(table.c.id == machine_id).values(draining=is_draining)
         await self._store.run(change)
-        machine.is_draining = is_draining
-        self._machines.changed(machine)
+        self._machines.drain(machine, is_draining)
 
     async def named(self, who: Principal, machine_id: str) -> Machine:
         machine = await self._machines.named(machine_id)

@@ -53,11 +53,17 @@ class Outlet(Protocol):
         """Waits while more is unsent than should be; nearly always returns at once."""
 
 
+async def _nobody(_questions: Sequence[Question]) -> None:
+    """Nobody is asked before the graph stops."""
+
+
 @dataclass(kw_only=True)
 class LiveTurn:
     """What is known of the running turn in memory. `recovery` saves the part that outlives it."""
 
     turn_id: str = ""
+    ask: Callable[[Sequence[Question]], Awaitable[None]] = _nobody
+    """Shows people what they are asked, without waiting for them."""
     is_over: bool = False
     is_paused: bool = False
     """Its process ends, and another one goes on with it."""
@@ -97,10 +103,6 @@ class LiveTurn:
         return told
 
 
-async def _nobody(_questions: Sequence[Question]) -> None:
-    """Nobody is asked before the graph stops."""
-
-
 @dataclass(kw_only=True)
 class Context:
     """One agent at work. A sub-agent has a context of its own, for the same turn."""
@@ -136,8 +138,6 @@ class Context:
     """The context of the session's own agent; None for that itself."""
     prices: Prices = field(default_factory=built_in)
     begun: Begun = field(default_factory=Begun)
-    ask: Callable[[Sequence[Question]], Awaitable[None]] = _nobody
-    """Shows people what they are asked, without waiting for them."""
     allowed: Allowed = field(default_factory=Allowed)
     """What no person is asked about any more, in this session."""
     permits: Permits = field(default_factory=Permits)
@@ -172,8 +172,10 @@ class Context:
             event["parent_tool_call_id"] = self.parent_tool_call_id
         self.outlet.event(event)
 
-    def begin(self, turn_id: str) -> None:
-        self.turn = LiveTurn(turn_id=turn_id)
+    def begin(
+        self, turn_id: str, ask: Callable[[Sequence[Question]], Awaitable[None]] = _nobody
+    ) -> None:
+        self.turn = LiveTurn(turn_id=turn_id, ask=ask)
         self.partial.clear()
         self.partial_of = 0
 

@@ -21,12 +21,9 @@ _CUT_OFF = {
 }
 
 
-class Full(Exception):
-    """The model refused a conversation that is too long for it. What that taught is known now."""
-
-
-async def call_model(context: Context, state: State, place: Room) -> Reply:
-    """Asks the model. Raises Full, and ModelError."""
+async def call_model(context: Context, state: State, place: Room) -> Reply | None:
+    """Asks the model. None: it refused a conversation that is too long for it, and what that taught
+    is known now. Raises ModelError."""
     settings, messages = context.settings, state["messages"]
     call = Call(
         model=context.model,
@@ -49,7 +46,7 @@ async def call_model(context: Context, state: State, place: Room) -> Reply:
         if error.code != "MODEL_CONTEXT_FULL" or context.partial:
             raise
         _learn(context, error, size, place)
-        raise Full from error
+        return None
     if not context.router.is_plain(context.model):
         context.meter.saw(size, reply.usage)
     return reply

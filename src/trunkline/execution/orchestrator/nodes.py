@@ -23,7 +23,7 @@ from trunkline.execution.orchestrator.context import Context
 from trunkline.execution.orchestrator.edges import to_tools
 from trunkline.execution.orchestrator.history import newest_results, turn_results, unanswered
 from trunkline.execution.orchestrator.loops import counted, end_if_stuck
-from trunkline.execution.orchestrator.model_call import Full, call_model, message_of
+from trunkline.execution.orchestrator.model_call import call_model, message_of
 from trunkline.execution.orchestrator.notes import QUESTION, candidate, note_said, noted
 from trunkline.execution.orchestrator.order import order
 from trunkline.execution.orchestrator.room import room
@@ -108,9 +108,8 @@ async def plan(state: State, runtime: Runtime[Context]) -> Json:
     place, said = await room(context, state["messages"])
     if said > place.free:
         return {"squeeze": place.free}
-    try:
-        reply = await call_model(context, state, place)
-    except Full:
+    reply = await call_model(context, state, place)
+    if reply is None:
         place, said = await room(context, state["messages"])
         return {"squeeze": min(place.free, said * 7 // 10)}
     context.acknowledge()
@@ -143,7 +142,7 @@ async def approve(state: State, runtime: Runtime[Context]) -> Json:
     the answers, be it after a restart. People need not wait for those calls. On the way back this
     node runs again from its start."""
     if _has_company(state, runtime.context):
-        await runtime.context.ask(state["questions"])
+        await runtime.context.turn.ask(state["questions"])
     answers = interrupt(state["questions"])
     verdicts = verdicts_of(runtime.context, state["questions"], answers)
     return {"verdicts": {**state["verdicts"], **verdicts}, "questions": []}

@@ -89,7 +89,6 @@ class OpenSession:
                 env=env,
             )
             opened.push_async_callback(_in_time, toolbox.close)
-            link.is_working = lambda: toolbox.is_working
             pictures = Pictures(folder, env)
             router = Router(
                 start.api_keys,
@@ -134,9 +133,6 @@ class OpenSession:
                 permits=Permits(start.rules, problems, fenced=start.fenced),
                 begun=Begun(folder, checkpointer.reserve),
             )
-            link.on_progress = lambda message: context.emit(
-                "thinking", stage="model", content=message
-            )
             turns = Turns(checkpointer, context, sleep=sleep, monotonic=monotonic)
             if start.fork is not None:
                 await turns.fork(start.fork, folder)
@@ -144,6 +140,10 @@ class OpenSession:
             link.ready(list(problems))
             turns.start()
             return cls(context, turns, opened.pop_all())
+
+    @property
+    def is_working(self) -> bool:
+        return self._context.toolbox.is_working
 
     def take(self, message: ipc.Down) -> None:
         """What the daemon says to a session that runs. Never waits."""
@@ -163,6 +163,8 @@ class OpenSession:
                 self._turns.answer(answer)
             case ipc.ConfigUpdate(data=patch):
                 self._configure(patch)
+            case ipc.Progress(message=news):
+                self._context.emit("thinking", stage="model", content=news)
             case _:
                 _log.warning("message out of place", type=type(message).__name__)
 

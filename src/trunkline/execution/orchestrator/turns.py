@@ -55,7 +55,6 @@ class Turns:
         self._graph = create_agent_graph(checkpointer)
         self._context = context
         self._approvals = Approvals(context, sleep, fence=context.fence)
-        context.ask = self._show
         self._jobs: deque[Job] = deque()
         self._turn: asyncio.Task[None] | None = None
         self._is_under_way = False
@@ -185,7 +184,7 @@ class Turns:
 
     async def _run(self, job: Job) -> None:
         context = self._context
-        context.begin(job.turn_id)
+        context.begin(job.turn_id, self._show)
         if not job.turn_id:
             self._is_under_way = self._stopping is None
             if self._is_under_way:

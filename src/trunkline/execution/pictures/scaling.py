@@ -30,19 +30,19 @@ _JPEG_QUALITIES = (85, 60, 40)
 _ORIENTATION = 0x0112
 
 
-class Unusable(Exception):
+class _Unusable(Exception):
     """Its text says why, for people and models."""
 
 
 def scaled(data: bytes) -> tuple[dict[str, Any], bytes]:
-    """What is said of the picture, and its new bytes. Raises Unusable, and whatever Pillow does."""
+    """What is said of the picture, and its new bytes. Raises what makes it unusable."""
     from PIL import Image, ImageOps
 
     Image.MAX_IMAGE_PIXELS = None  # counted here, before anything is unpacked
     with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
         width, height = opened.size
         if width * height > PIXELS_MAX:
-            raise Unusable(f"it has {width} x {height} pixels, and {PIXELS_MAX:,} are the most")
+            raise _Unusable(f"it has {width} x {height} pixels, and {PIXELS_MAX:,} are the most")
         kind = opened.format or ""
         is_plain = not getattr(opened, "is_animated", False)
         is_plain = is_plain and opened.getexif().get(_ORIENTATION, 1) == 1
@@ -69,7 +69,7 @@ def _encoded(picture: Any, *, is_photo: bool) -> tuple[str, bytes]:
         content = _saved(flat, "JPEG", quality=quality)
         if len(content) <= BYTES_MAX:
             return "image/jpeg", content
-    raise Unusable(f"it has more than {BYTES_MAX} bytes, however it is packed")
+    raise _Unusable(f"it has more than {BYTES_MAX} bytes, however it is packed")
 
 
 def _on_white(picture: Any) -> Any:
@@ -99,7 +99,7 @@ def main() -> None:
     content = b""
     try:
         said, content = scaled(sys.stdin.buffer.read())
-    except Unusable as error:
+    except _Unusable as error:
         said = {"problem": str(error)}
     except MemoryError:
         said = {"problem": "it takes too much memory to be unpacked"}

@@ -6,7 +6,7 @@ wait, so that a token is on its way as soon as it is there.
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import msgspec
@@ -31,13 +31,10 @@ class DaemonLink:
         self._writer = writer
         self._pending: dict[str, asyncio.Future[Any]] = {}
         self._is_gone = False
-        self.on_progress: Callable[[str], None] = lambda message: None
-        """News of a request that takes long."""
-        self.is_working: Callable[[], bool] = lambda: False
-        """Whether something runs between turns."""
 
     async def messages(self) -> AsyncGenerator[ipc.Down, None]:
-        """What the daemon wants, until it is gone. Answers to requests go to those who asked."""
+        """What the daemon wants, and its news of requests that take long, until it is gone.
+        Answers to requests go to those who asked."""
         try:
             while text := await self._line():
                 try:
@@ -48,11 +45,8 @@ class DaemonLink:
                 match message:
                     case ipc.Response():
                         self._settle(message)
-                    case ipc.Progress():
-                        if message.id in self._pending:
-                            self.on_progress(message.message)
-                    case ipc.Ping():
-                        self._send(ipc.Pong(working=self.is_working()))
+                    case ipc.Progress() if message.id not in self._pending:
+                        _log.debug("news of a request that is over", request=message.id[:100])
                     case _:
                         yield message
         finally:
@@ -108,6 +102,10 @@ class DaemonLink:
 
     def ready(self, problems: list[str]) -> None:
         self._send(ipc.Ready(problems=problems))
+
+    def pong(self, *, is_working: bool) -> None:
+        """To a ping. `is_working`: something runs between turns."""
+        self._send(ipc.Pong(working=is_working))
 
     def error(self, code: str, message: str) -> None:
         self._send(ipc.Error(code=code, message=message))

@@ -22,8 +22,12 @@ _log = structlog.get_logger(__name__)
 class Opened(Protocol):
     """A session that takes messages."""
 
+    @property
+    def is_working(self) -> bool:
+        """Whether something of it runs between turns."""
+
     def take(self, message: ipc.Down) -> None:
-        """What the daemon says to it. Never waits."""
+        """What the daemon says to it, and news of what it has asked for. Never waits."""
 
     async def stop(self, reason: str) -> None:
         """In peace: saves what there is."""
@@ -84,9 +88,11 @@ async def serve(
                     if session is not None:
                         await session.stop(message.reason)
                     return 0
+                elif isinstance(message, ipc.Ping):
+                    link.pong(is_working=session is not None and session.is_working)
                 elif session is not None:
                     session.take(message)
-                else:
+                elif not isinstance(message, ipc.Progress):  # of its opening: nobody is shown that
                     early.append(message)
             if opening is not None:
                 opening.cancel()

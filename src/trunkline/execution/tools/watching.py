@@ -18,8 +18,8 @@ import structlog
 
 from trunkline import limits, names
 from trunkline.execution.beneath import open_beneath
+from trunkline.execution.errors import GitFailed
 from trunkline.execution.git import (
-    GitFailed,
     Repository,
     View,
     config_of,

@@ -18,14 +18,14 @@ from yarl import URL
 from trunkline import limits
 from trunkline.execution import logs
 from trunkline.execution.errors import LineEnd, RequestFailed
-from trunkline.execution.line import MACHINE, Handler
+from trunkline.execution.line import MACHINE, Handler, MachineSide
 from trunkline.execution.ws import messages
 from trunkline.execution.ws.connection import Socket, run_line, stay_connected
 from trunkline.execution.ws.handlers import Handlers
 from trunkline.execution.ws.login import Keeper, Login
 from trunkline.execution.ws.messages import ForSession, ResumeResults, Unknown, opened
 from trunkline.execution.ws.outbox import Outbox
-from trunkline.execution.ws.queries import Answer, Queries
+from trunkline.execution.ws.queries import Queries
 from trunkline.execution.ws.reports import Reports
 from trunkline.execution.ws.requests import PendingRequests, timeout_s
 from trunkline.execution.ws.uplink import Pace, Uplink
@@ -56,13 +56,8 @@ class ControlPlaneClient:
         """`request_s`: how long a request may take, by its method. `keeper`: of the credentials of
         a machine that joined."""
         self.message_handlers = Handlers()
-        self.active_sessions: Callable[[], list[str]] = list
-        self.health: Callable[[], Json] = dict
-        self.open_turns: Callable[[], list[str]] = list
-        self.on_line: Callable[[bool], None] = lambda _up: None
-        self.on_init: Callable[[Json], None] = lambda _init: None
-        """Told what every `init` says, also after a reconnect: keys may have changed."""
         self.online = False
+        self._machine = MachineSide()  # until `connect` names it
         self._queries = Queries(self._say_now)
         self._heartbeat_s = heartbeat_s
         self._request_s = request_s
@@ -83,9 +78,10 @@ class ControlPlaneClient:
         self._first_init: asyncio.Future[Json] | None = None
         self._running: asyncio.Task[None] | None = None
 
-    async def connect(self) -> Json:
+    async def connect(self, machine: MachineSide) -> Json:
         """Opens the line and keeps it open from now on, whatever happens to it. Returns the data
         of the first `init`, its keys decrypted, as soon as there is one."""
+        self._machine = machine
         loop = asyncio.get_running_loop()
         self._first_init = loop.create_future()
         staying = stay_connected(self, greet_s=limits.LINE_OPEN_TIMEOUT_S, sleep=self._sleep)
@@ -150,15 +146,11 @@ class ControlPlaneClient:
             self._first_init.set_result(init)
         self.online = True
         try:
-            self.on_line(True)
+            self._machine.line_changed(True)
             await run_line(self._read(socket), self._uplink.pump(socket), self._beat())
         finally:
             self.online = False
-            self.on_line(False)
-
-    def answers(self, answer: Answer) -> None:
-        """What this machine says to a `query`."""
-        self._queries.answer = answer
+            self._machine.line_changed(False)
 
     def _say_now(self, frame: bytes) -> None:
         if self.online:
@@ -168,7 +160,8 @@ class ControlPlaneClient:
         self._resumed_ids = self._requests.ids
         if not has_seq:
             return messages.resume(self._resumed_ids, None)
-        turns = {*self.open_turns(), *self._uplink.outbox.turns(), *self.message_handlers.turns()}
+        at_work, unsent = self._machine.open_turns(), self._uplink.outbox.turns()
+        turns = {*at_work, *unsent, *self.message_handlers.turns()}
         return messages.resume(self._resumed_ids, sorted(turns))
 
     async def _beat(self) -> None:
@@ -177,7 +170,8 @@ class ControlPlaneClient:
             await asyncio.sleep(self._heartbeat_s)
 
     def _heartbeat(self) -> None:
-        self._uplink.heartbeat(messages.heartbeat(self.active_sessions(), self.health()))
+        machine = self._machine
+        self._uplink.heartbeat(messages.heartbeat(machine.active_sessions(), machine.health()))
 
     async def _read(self, socket: Socket) -> None:
         async for text in socket.texts():
@@ -194,7 +188,7 @@ class ControlPlaneClient:
 
     def _initialized(self, init: Json) -> None:
         self._known = init
-        self.on_init(init)
+        self._machine.initialized(init)
 
     def _changed(self, access: InitData) -> None:
         """Some keys or models are others now; those that are not named stay."""
@@ -227,7 +221,7 @@ class ControlPlaneClient:
                 logs.hide([message.data.token])
                 self._login.renewed(message.data.token)
             case Query():
-                self._queries.take(message)
+                self._queries.take(message, self._machine.answer)
             case Error():
                 self._complaint(message)
             case _:

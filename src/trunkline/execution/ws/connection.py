@@ -30,18 +30,20 @@ class Socket:
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self.end = LineEnd(BROKEN, "the connection was lost")
-        self.on_pong: Callable[[bytes], None] = lambda _data: None
 
     async def send(self, message: bytes) -> None:
         """Waits while the network does not keep up. Raises ConnectionError on a broken line."""
         await self._socket.send_frame(message, WSMsgType.TEXT)
 
     async def ping(self, data: bytes) -> None:
-        """Answered by `on_pong` when everything that was sent before has been read."""
+        """Answered by a pong when everything that was sent before has been read."""
         await self._socket.ping(data)
 
-    async def texts(self) -> AsyncIterator[str]:
-        """What comes in, until the line ends; then `end` says how."""
+    async def texts(
+        self, on_pong: Callable[[bytes], None] = lambda _data: None
+    ) -> AsyncIterator[str]:
+        """What comes in, until the line ends; then `end` says how. `on_pong` is told what came
+        back of a ping."""
         while True:
             frame = await self._socket.receive()
             match frame.type:
@@ -50,7 +52,7 @@ class Socket:
                 case WSMsgType.PING:
                     await self._socket.pong(frame.data)
                 case WSMsgType.PONG:
-                    self.on_pong(bytes(frame.data))
+                    on_pong(bytes(frame.data))
                 case WSMsgType.BINARY:
                     _log.warning("a binary frame is no message; ignored")
                 case _:

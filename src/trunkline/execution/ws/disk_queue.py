@@ -26,16 +26,19 @@ _SKIPS_MAX = 64
 
 T = TypeVar("T")
 
+Lines = Callable[[], Iterable[bytes]]
+"""All that a file ought to have."""
+
 
 class Journal:
     """One file. It exists once something was appended.
 
     What is appended is in memory too, so a full disk costs durability and nothing else: the file
-    then stays as it is, without gaps, and falls behind. `whole` are the lines that it ought to
-    have; with room again it is written anew from them.
+    then stays as it is, without gaps, and falls behind. With room again it is written anew from
+    `whole`: the lines that it ought to have, by whoever holds them.
     """
 
-    __slots__ = ("_fd", "_is_torn", "_path", "_skip", "_skips", "bytes", "is_behind", "whole")
+    __slots__ = ("_fd", "_is_torn", "_path", "_skip", "_skips", "bytes", "is_behind")
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -44,7 +47,6 @@ class Journal:
         self._skip = self._skips = 0
         self.is_behind = False
         """Something is in memory alone."""
-        self.whole: Callable[[], Iterable[bytes]] = tuple
         self.bytes = 0
 
     def read(self) -> list[bytes]:
@@ -92,19 +94,19 @@ class Journal:
         if self.is_behind:
             self._empty()
 
-    def catch_up(self) -> None:
+    def catch_up(self, whole: Lines) -> None:
         """Before `whole` grows by what is appended then. Not tried with every line: on a full disk
         that would be a lot of work for nothing."""
         if self.is_behind:
             self._skips -= 1
             if self._skips < 0:
                 self._skip = self._skips = min(2 * self._skip + 1, _SKIPS_MAX)
-                self.rewrite(self.whole())
+                self.rewrite(whole())
 
-    def settle(self) -> None:
+    def settle(self, whole: Lines) -> None:
         """Now and then, when nothing comes: with room again, the file has everything."""
         self._skips = 0
-        self.catch_up()
+        self.catch_up(whole)
 
     def _fell_behind(self, problem: str) -> None:
         _log.error("the outbox cannot be written", file=self._path.name, problem=problem)
@@ -198,8 +200,7 @@ class DiskQueue(Generic[E]):
 
     def __init__(self, journal: Journal, encode: Callable[[E], bytes]) -> None:
         self.journal = journal
-        journal.whole = lambda: map(encode, self)
-        self._encode = encode
+        self._lines: Lines = lambda: map(encode, self)
         self.waiting: deque[E] = deque()
         self.sent: deque[E] = deque()
         self.last = 0
@@ -281,11 +282,19 @@ class DiskQueue(Generic[E]):
         if self.is_empty:
             self.journal.clear()
         else:
-            self.journal.rewrite(map(self._encode, self))
+            self.journal.rewrite(self._lines())
+
+    def catch_up(self) -> None:
+        """Before an entry is appended to the file."""
+        self.journal.catch_up(self._lines)
+
+    def settle(self) -> None:
+        """Writes down what a full disk has kept out."""
+        self.journal.settle(self._lines)
 
     def close(self) -> None:
         """Leaves the file to the next process, if anything is in it."""
-        self.journal.settle()
+        self.settle()
         if self.is_empty:
             self.journal.remove()
         else:

@@ -210,7 +210,7 @@ class Outbox:
     def settle(self) -> None:
         """Writes down what a full disk has kept out."""
         for session in self._sessions.values():
-            session.queue.journal.settle()
+            session.queue.settle()
         self.reports.settle()
 
     def close(self) -> None:

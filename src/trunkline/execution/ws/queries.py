@@ -23,29 +23,24 @@ Answer = Callable[[str, Json], Awaitable[Json]]
 """By the method and its parameters. Raises RequestFailed."""
 
 
-async def knows_nothing(method: str, params: Json) -> Json:
-    raise RequestFailed("METHOD_NOT_FOUND", f"this machine knows nothing of {method[:100]!r}")
-
-
 class Queries:
     """`send` puts a frame on the line that is up, if one is."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
-        self.answer: Answer = knows_nothing
         self._send = send
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def take(self, query: Query) -> None:
+    def take(self, query: Query, answer: Answer) -> None:
         if len(self._tasks) >= QUERIES_MAX:
             self._refuse(query, "BUSY", "too many questions are under way")
             return
-        task = asyncio.create_task(self._answer(query), name="query")
+        task = asyncio.create_task(self._answer(query, answer), name="query")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _answer(self, query: Query) -> None:
+    async def _answer(self, query: Query, answer: Answer) -> None:
         try:
-            result = await self.answer(query.data.method, query.data.params)
+            result = await answer(query.data.method, query.data.params)
         except RequestFailed as error:
             self._refuse(query, error.code, error.message)
             return

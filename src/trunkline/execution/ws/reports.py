@@ -89,7 +89,7 @@ class Reports:
         if len(line) > REPORT_BYTES_MAX:
             _log.error("a report is too large", method=method, session=session_id, bytes=len(line))
             return
-        self._journal.catch_up()
+        self._queue.catch_up()
         self._journal.append(line)
         self._queue.put(_Entry(self._queue.last + 1, report, len(line)))
         if self._is_over(1.0):
@@ -108,7 +108,7 @@ class Reports:
             self._queue.tidy()
 
     def settle(self) -> None:
-        self._journal.settle()
+        self._queue.settle()
 
     def close(self) -> None:
         self._queue.close()

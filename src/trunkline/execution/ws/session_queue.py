@@ -75,7 +75,7 @@ class SessionQueue:
         """Numbers an event and writes it down. Text that follows text which was not sent yet
         becomes part of it."""
         queue = self.queue
-        self._journal.catch_up()
+        queue.catch_up()
         tail = queue.waiting[-1] if queue.waiting else None
         text = event.text
         joined = tail is not None and not tail.is_fixed and tail.event.join(event)

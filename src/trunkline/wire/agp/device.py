@@ -72,6 +72,10 @@ class Device:
 
     # Inputs: what records and log say, after a restart
 
+    def known_as(self, default_app: str, apps: dict[str, str]) -> None:
+        """Which app its turns are of, by session, and where nothing is said of one."""
+        self.state.default_app, self.state.apps = default_app, apps
+
     def restore(self, session_id: str, turn_id: str) -> None:
         """A turn that the device was told of."""
         work = self._begin(session_id, turn_id)

@@ -27,22 +27,23 @@ class State(Enum):
 class Connection:
     """The control plane's side of one line."""
 
-    __slots__ = ("_early", "_early_max", "_rate", "auth", "capabilities", "is_free", "state")
+    __slots__ = ("_early", "_early_max", "_rate", "auth", "capabilities", "state")
 
     def __init__(self, *, per_minute: int, early_max: int) -> None:
         self.state = State.CONNECTED
         self.auth: Auth | None = None
         self.capabilities = NO_CAPABILITIES
-        self.is_free: Callable[[str], bool] | None = None
-        """Whether events of that session are not counted; None: everything is."""
         self._rate = RateLimit(per_minute) if per_minute else None
         self._early: list[Uplink | Unknown] = []
         self._early_max = early_max
 
-    def receive(self, text: str | bytes, now: float) -> Uplink | Unknown | None:
-        """The next message for the edge; None while it has to wait for the line to go live."""
-        if self.is_free is not None and self.state is State.LIVE:
-            return self._receive_free(text, now, self.is_free)
+    def receive(
+        self, text: str | bytes, now: float, is_free: Callable[[str], bool] | None = None
+    ) -> Uplink | Unknown | None:
+        """The next message for the edge; None while it has to wait for the line to go live.
+        `is_free`: whether events of that session are not counted; None: everything is."""
+        if is_free is not None and self.state is State.LIVE:
+            return self._receive_free(text, now, is_free)
         self._count(now)
         if self.state is State.LIVE:
             return decode_uplink(text)

@@ -87,7 +87,7 @@ async def test_a_session_is_deleted_when_its_own_events_are_committed_whoever_el
     if has_line:
         log.append(one, "a")
     else:
-        one.machine_seq = 5
+        one.numbered(5)
         log.taken(one)
     deleting = asyncio.create_task(log.delete("s1"))
     await store.commits(1)
@@ -252,7 +252,7 @@ async def test_waiting_for_an_event_gives_the_id_that_readers_see(disk: SqliteSe
 async def test_ids_go_on_after_the_process_is_gone(disk: SqliteSegments) -> None:
     before = Log(disk, now_ms)
     session = await before.open("s1")
-    session.machine_seq = 17
+    session.numbered(17)
     await commit(before, session, "a")
     after = await Log(disk, now_ms).open("s1")
     assert after is not session
@@ -340,7 +340,7 @@ async def test_a_number_is_acknowledged_when_it_is_stored_though_its_event_is_no
     await log.follow(session, reader, 1)
     acked: list[int] = []
     session.on_safe = lambda _session, seq: acked.append(seq)
-    session.machine_seq = 7
+    session.numbered(7)
     log.taken(session)
     assert acked == []
     await log.flushed()
@@ -357,7 +357,7 @@ async def test_a_number_without_an_event_in_the_middle_of_others_is_committed_wi
     log.append(session, "a")
     await store.called.wait()
     for seq in (1, 2):
-        session.machine_seq = seq
+        session.numbered(seq)
         log.taken(session)
     log.append(session, "b")
     store.gate.release()

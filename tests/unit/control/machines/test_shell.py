@@ -224,7 +224,7 @@ async def test_the_last_words_of_such_a_session_are_acknowledged() -> None:
     stage.attach()
     await stage.done()
     log = stage.machine.logs["old"]
-    log.machine_seq = 4
+    log.numbered(4)
     stage.log.append(log, "last words")
     await stage.log.committed(log)
     await asyncio.sleep(0)  # it goes out with what the same commit made safe besides
@@ -287,7 +287,7 @@ async def test_a_late_terminal_event_is_not_logged_and_its_number_is_kept() -> N
     await stage.done()
     count = sum(len(one.lines) for one in stage.store.committed)
     log = stage.machine.logs["s"]
-    log.machine_seq = 5
+    log.numbered(5)
     line = events.make("execution_complete", 1, turn_id="t")
     event = events.look(line)
     assert event is not None

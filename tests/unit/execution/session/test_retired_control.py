@@ -14,7 +14,7 @@ from tests.support.sse import SseReader
 from tests.unit.execution.session.conftest import MakeManager
 from tests.unit.execution.session.test_retired import at_rest
 from tests.unit.execution.ws.machine import make_client
-from trunkline.execution.line import MACHINE
+from trunkline.execution.line import MACHINE, MachineSide
 from trunkline.execution.session.manager import SESSION_IDLE_S, SESSIONS_RETIRED_MAX
 from trunkline.execution.ws.client import ControlPlaneClient
 
@@ -64,10 +64,11 @@ async def test_a_session_that_was_let_go_answers_its_next_message_and_misses_not
     clock = Clock()
     manager = make_manager(monotonic=clock, resting_max=0, retired_max=stand_ins_max)
     line.message_handlers[MACHINE] = manager.handlers()
-    line.active_sessions, line.open_turns = manager.names, manager.turns
-    line.on_init = manager.initialized
+    machine = MachineSide(
+        active_sessions=manager.names, open_turns=manager.turns, initialized=manager.initialized
+    )
     async with asyncio.timeout(BOUND_S):
-        await line.connect()
+        await line.connect(machine)
         session_id = await user.session()
         async with user.reader(session_id) as reader:
             assert await answer(user, reader, session_id, "remember me") == "remembered"

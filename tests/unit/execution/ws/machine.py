@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from trunkline.execution.line import MachineSide
 from trunkline.execution.ws.client import ControlPlaneClient
 from trunkline.execution.ws.outbox import Outbox
 
@@ -60,10 +61,10 @@ def make_client(
 
 
 @contextlib.asynccontextmanager
-async def connected(client: ControlPlaneClient) -> AsyncIterator[ControlPlaneClient]:
-    """A client with its line up; closed at the end."""
+async def connected(client: ControlPlaneClient, **said: Any) -> AsyncIterator[ControlPlaneClient]:
+    """A client with its line up; closed at the end. `said`: what its machine says and is told."""
     try:
-        await client.connect()
+        await client.connect(MachineSide(**said))
         yield client
     finally:
         await client.close()

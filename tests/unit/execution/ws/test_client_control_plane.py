@@ -152,12 +152,13 @@ async def test_a_control_plane_that_is_killed_gets_everything_when_it_is_back(
 TALKER = """
 import asyncio, json, sys
 from pathlib import Path
+from trunkline.execution.line import MachineSide
 from trunkline.execution.ws.client import ControlPlaneClient
 from trunkline.execution.ws.outbox import Outbox
 
 async def main(url, user_id, token, session, folder):
     client = ControlPlaneClient(url, user_id, None, token, outbox=Outbox(Path(folder)))
-    await client.connect()
+    await client.connect(MachineSide())
     number = 0
     while True:
         data = {"type": "text_chunk", "content": f"{number} ", "turn_id": "t-1"}
@@ -283,13 +284,16 @@ async def test_a_message_reaches_its_session_after_the_line_was_cut(
     naps = Naps()
     async with Proxy(user.ws_url).listen() as proxy:
         client = await machine_of(user, tmp_path / "out", proxy.url, naps)
-        async with connected(client):
+        running: list[str] = []
+        turns: list[str] = []
+        sides = {"active_sessions": lambda: running, "open_turns": lambda: turns}
+        async with connected(client, **sides):
             session = await started(user, client)
             said: list[str] = []
             client.register_session(
                 session, {"user_message": lambda data: said.append(data["message"])}
             )
-            client.active_sessions = lambda: [session]
+            running.append(session)
             await user.say(session, "one")
 
             async def heard() -> list[str]:
@@ -297,7 +301,7 @@ async def test_a_message_reaches_its_session_after_the_line_was_cut(
 
             await eventually(heard, lambda seen: seen == ["one"])
             turn = (await user.ok("GET", f"/sessions/{session}/snapshot"))["turns"][0]["id"]
-            client.open_turns = lambda: [turn]
+            turns.append(turn)
             naps.hold()
             proxy.cut()
             await user.say(session, "two")

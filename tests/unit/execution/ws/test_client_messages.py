@@ -119,9 +119,8 @@ async def test_heartbeats_say_what_runs_and_how_the_machine_is(
 ) -> None:
     client = make_client(server.url, tmp_path, heartbeat_s=0.01)
     health: Json = {}
-    client.active_sessions = lambda: ["s-1", "s-2"]
-    client.health = lambda: health
-    async with connected(client):
+    running = ["s-1", "s-2"]
+    async with connected(client, active_sessions=lambda: running, health=lambda: health):
         first = await server.last.expect("heartbeat")
         assert first == {"type": "heartbeat", "active_sessions": ["s-1", "s-2"]}
         health["openclaw_available"] = False
@@ -138,8 +137,7 @@ async def test_a_session_that_runs_is_in_the_next_heartbeat_at_once(
 ) -> None:
     client = make_client(server.url, tmp_path)
     running: list[str] = []
-    client.active_sessions = lambda: running
-    async with connected(client):
+    async with connected(client, active_sessions=lambda: running):
         running.append("s-1")
         client.register_session("s-1", {})
         await server.last.expect("heartbeat", lambda one: one["active_sessions"] == ["s-1"])
@@ -150,8 +148,7 @@ async def test_a_heartbeat_follows_the_last_words_of_a_session(
 ) -> None:
     client = make_client(server.url, tmp_path, heartbeat_s=0.01)
     running = ["s-1"]
-    client.active_sessions = lambda: list(running)
-    async with connected(client):
+    async with connected(client, active_sessions=lambda: list(running)):
         for number in range(300):  # enough to use up the budget for what is not urgent
             client.send_sse_event("s-1", text(f"{number} "))
             await asyncio.sleep(0)
@@ -189,9 +186,8 @@ async def test_keys_that_come_with_a_config_update_are_every_sessions_and_no_set
     server.init |= {"api_keys": {"a": "key-a", "b": "key-b"}, "llm_config": {"default_model": "m"}}
     client, told = make_client(server.url, tmp_path), Told()
     inits: list[Json] = []
-    client.on_init = inits.append
     client.register_session("s-1", told.of(*SESSION))
-    async with connected(client):
+    async with connected(client, initialized=inits.append):
         sealed = msgspec.to_builtins(encrypt_key("key-b2", client.token, bytes(12)))
         data = {
             "agent_config": {"temperature": 1},
@@ -210,9 +206,11 @@ async def test_a_machine_whose_keys_change_says_at_once_what_it_can_run(
 ) -> None:
     client = make_client(server.url, tmp_path, heartbeat_s=3_600)  # none comes by itself
     seen: list[Json] = []
-    client.on_init = seen.append
-    client.health = lambda: {"models": sorted(seen[-1]["api_keys"])}
-    async with connected(client):
+
+    def health() -> Json:
+        return {"models": sorted(seen[-1]["api_keys"])}
+
+    async with connected(client, initialized=seen.append, health=health):
         data = {"user_id": "u-1", "org_id": "o-1", "api_keys": {"a": "key-a"}}
         await server.last.send({"type": "init", "data": data})
         await server.last.expect("heartbeat", lambda one: one["health"] == {"models": ["a"]})

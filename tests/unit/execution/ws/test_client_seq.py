@@ -94,8 +94,7 @@ async def test_resume_names_the_turns_that_this_machine_knows(
 ) -> None:
     """Running ones, ones whose end is still owed, and ones whose message waits to be handled."""
     client = make_client(server.url, tmp_path, naps)
-    client.open_turns = lambda: ["t-running"]
-    async with connected(client):
+    async with connected(client, open_turns=lambda: ["t-running"]):
         assert (await server.last.expect("resume"))["turns"] == ["t-running"]
         client.send_sse_event("s-1", event("execution_complete", turn_id="t-ended"))
         await server.last.until(lambda: bool(numbers(server.last)))

@@ -11,6 +11,7 @@ from tests.support.eventually import until
 from tests.unit.execution.ws.machine import Naps, connected, make_client
 from tests.unit.execution.ws.scripted_control import ScriptedControl, scripted_control
 from trunkline import limits
+from trunkline.execution.line import MachineSide
 from trunkline.execution.ws.login import LINE_LIMITED_DELAY_S, LINE_REFUSED_DELAY_S
 
 
@@ -45,8 +46,7 @@ async def test_init_is_returned_with_its_keys(server: ScriptedControl, tmp_path:
     }
     client = make_client(server.url, tmp_path)
     told: list[object] = []
-    client.on_init = told.append
-    init = await client.connect()
+    init = await client.connect(MachineSide(initialized=told.append))
     await client.close()
     assert init["user_id"] == "u-1"
     assert init["api_keys"] == {"openai": "sk-plain"}
@@ -59,7 +59,7 @@ async def test_a_control_plane_that_is_not_there_yet_is_waited_for_with_the_tick
 ) -> None:
     port = free_port()
     client = make_client(f"ws://127.0.0.1:{port}/ws/vm", tmp_path, naps)
-    connecting = asyncio.create_task(client.connect())
+    connecting = asyncio.create_task(client.connect(MachineSide()))
     await until(lambda: naps.taken, lambda taken: taken[:3] == [1, 2, 4])
     async with scripted_control(port) as server:
         await connecting
@@ -136,8 +136,7 @@ async def test_lines_that_end_right_after_init_are_opened_ever_more_slowly(
         if faults:
             raise faults.pop()
 
-    client.on_init = fail
-    async with connected(client):
+    async with connected(client, initialized=fail):
         assert naps.taken == [1, 2, 4, 8]
 
 
@@ -146,7 +145,7 @@ async def test_a_fault_while_a_line_is_opened_is_said_and_tried_again(
 ) -> None:
     client = make_client(server.url, tmp_path, naps, ticket=None, token="\ud800")  # no text
     with structlog.testing.capture_logs() as logs:
-        connecting = asyncio.create_task(client.connect())
+        connecting = asyncio.create_task(client.connect(MachineSide()))
         await until(lambda: naps.taken, lambda taken: taken[:3] == [1, 2, 4])
     assert "UnicodeEncodeError" in (client.problem or "")
     assert "error" in [entry["log_level"] for entry in logs]
@@ -161,8 +160,7 @@ async def test_the_line_is_told_up_and_down(
 ) -> None:
     client = make_client(server.url, tmp_path, naps)
     told: list[bool] = []
-    client.on_line = told.append
-    async with connected(client):
+    async with connected(client, line_changed=told.append):
         assert client.online
         assert client.problem is None
         naps.hold()
@@ -184,8 +182,7 @@ async def test_a_fault_in_a_callback_does_not_end_the_machine(
         if faults:
             raise faults.pop()
 
-    client.on_line = fail
-    async with connected(client):
+    async with connected(client, line_changed=fail):
         await (await server.connected(2)).expect("heartbeat")
 
 
@@ -201,7 +198,7 @@ async def test_closing_says_goodbye(server: ScriptedControl, tmp_path: Path) -> 
 
 async def test_a_client_that_never_had_a_line_can_be_closed(tmp_path: Path, naps: Naps) -> None:
     client = make_client(f"ws://127.0.0.1:{free_port()}/ws/vm", tmp_path, naps)
-    connecting = asyncio.create_task(client.connect())
+    connecting = asyncio.create_task(client.connect(MachineSide()))
     await asyncio.sleep(0)
     connecting.cancel()
     await asyncio.gather(connecting, return_exceptions=True)
@@ -215,7 +212,7 @@ async def test_no_ticket_and_no_key_is_ever_logged(
     server.init["api_keys"] = {"openai": "sk-secret"}
     with structlog.testing.capture_logs() as logs:
         client = make_client(server.url + "/nowhere", tmp_path / "a", naps)
-        connecting = asyncio.create_task(client.connect())
+        connecting = asyncio.create_task(client.connect(MachineSide()))
         await until(lambda: naps.taken)
         await client.close()
         await asyncio.gather(connecting, return_exceptions=True)

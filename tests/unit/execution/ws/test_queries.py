@@ -7,6 +7,7 @@ from typing import Any
 from tests.support.eventually import until
 from trunkline import limits
 from trunkline.execution.errors import RequestFailed
+from trunkline.execution.line import knows_nothing
 from trunkline.execution.ws import messages
 from trunkline.execution.ws.queries import QUERIES_MAX, Queries
 from trunkline.wire.semibot.messages import Query
@@ -33,8 +34,7 @@ async def test_a_question_is_answered_by_its_id() -> None:
     async def answer(method: str, params: Json) -> Json:
         return {"method": method, **params}
 
-    queries.answer = answer
-    queries.take(query("q-1", "list", limit=5))
+    queries.take(query("q-1", "list", limit=5), answer)
     await until(lambda: sent)
     assert sent == [
         {
@@ -49,7 +49,7 @@ async def test_a_question_is_answered_by_its_id() -> None:
 async def test_what_goes_wrong_is_told_and_nothing_else_suffers() -> None:
     sent = Sent()
     queries = Queries(sent)
-    queries.take(query("q-0"))
+    queries.take(query("q-0"), knows_nothing)
 
     async def answer(method: str, params: Json) -> Json:
         if method == "refused":
@@ -59,9 +59,8 @@ async def test_what_goes_wrong_is_told_and_nothing_else_suffers() -> None:
         raise RuntimeError("a fault")
 
     await until(lambda: sent)
-    queries.answer = answer
     for method in ("refused", "large", "broken"):
-        queries.take(query(method, method))
+        queries.take(query(method, method), answer)
     await until(lambda: len(sent) == 4)
     codes = {one["id"]: one["error"]["code"] for one in sent}
     assert codes == {
@@ -80,9 +79,8 @@ async def test_too_many_at_once_are_refused_and_an_end_ends_all() -> None:
         await asyncio.Event().wait()
         return {}
 
-    queries.answer = answer
     for number in range(QUERIES_MAX + 1):
-        queries.take(query(f"q-{number}"))
+        queries.take(query(f"q-{number}"), answer)
     [refused] = sent
     assert (refused["id"], refused["error"]["code"]) == (f"q-{QUERIES_MAX}", "BUSY")
     await queries.close()

@@ -66,9 +66,8 @@ async def test_keys_are_opened_with_the_token_of_their_own_line(
 
     client = make_client(server.url, tmp_path, naps)
     keys: list[Json] = []
-    client.on_init = lambda init: keys.append(init["api_keys"])
     server.init["api_keys"] = {"openai": sealed("token-1")}
-    async with connected(client):
+    async with connected(client, initialized=lambda init: keys.append(init["api_keys"])):
         server.init["api_keys"] = {"openai": sealed("token-2")}
         await server.last.send(token_message("token-2"))
         await server.last.socket.close(code=1001)
@@ -89,8 +88,7 @@ async def test_a_machine_comes_back_to_a_control_plane_after_its_first_token_has
         async with Proxy(user.ws_url).listen() as proxy:
             client = make_client(proxy.url, tmp_path / "out", naps, **options)
             keys: list[Json] = []
-            client.on_init = lambda init: keys.append(init["api_keys"])
-            async with connected(client):
+            async with connected(client, initialized=lambda init: keys.append(init["api_keys"])):
                 first = client.token
                 clock.advance(limits.VM_TOKEN_LIFE_S / 2 + 1)
                 await until(lambda: client.token, lambda now: now != first)

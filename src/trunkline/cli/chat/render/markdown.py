@@ -19,7 +19,6 @@ _PLAIN_CHARS = 40_000
 _NARROW = 20
 """Columns below which nothing is indented any more."""
 _RULE = 60
-_FENCES = ("fence", "code_block")
 _MARKS = {"strong": "bold", "em": "italic", "s": "strike"}
 
 

@@ -37,8 +37,8 @@ class AgpDevice:
     ) -> None:
         self.machine = machine
         bounds = _bounds(core.tuning)
-        state = DeviceState(known.guid, known.user_id, Repeats(bounds.msg_ids_kept))
-        state.default_app = _default_app(known)
+        repeats = Repeats(bounds.msg_ids_kept)
+        state = DeviceState(known.guid, known.user_id, repeats, _default_app(known))
         self.talk = talk = Device(state, machine.core, bounds)
         self.line: Teller | None = None
         self.handover = Handover()
@@ -55,8 +55,7 @@ class AgpDevice:
 
     def known_as(self, known: Known, apps: dict[str, str]) -> None:
         """What the records say of it, which may have changed while it was away."""
-        self.talk.state.default_app = _default_app(known)
-        self.talk.state.apps = apps
+        self.talk.known_as(_default_app(known), apps)
 
     def texts(self, texts: list[str], start: int) -> int:
         """Pieces of text in their usual form, from `start` on, straight into the log: one tight

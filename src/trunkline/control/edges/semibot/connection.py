@@ -115,10 +115,13 @@ class VmLine(PacedSocket):
         )
 
     def take(self, text: str) -> None:
-        message = self._connection.receive(text, self._now())
+        # One frame a token is the deployed daemon's way, and the rate of the document is not made
+        # for that.
+        is_paced = self.dialect == DEPLOYED
+        message = self._connection.receive(text, self._now(), self._is_busy if is_paced else None)
         if message is not None:
             self._dispatch(message, text)
-        if self._connection.is_free is not None:
+        if self.dialect == DEPLOYED:
             self.ahead_by(len(text))
 
     def tapped(self) -> Tap | None:
@@ -200,9 +203,6 @@ class VmLine(PacedSocket):
 
     def speaks(self, dialect: str | None) -> None:
         self.dialect = dialect
-        if dialect == DEPLOYED:
-            # One frame a token is its way, and the rate of the document is not made for that.
-            self._connection.is_free = self._is_busy
 
     def _is_busy(self, session_id: str) -> bool:
         return self.machine is not None and self.machine.core.is_busy(session_id)
@@ -289,7 +289,7 @@ class VmLine(PacedSocket):
             return False  # sent again after a reconnect
         if seq > known + 1:
             self._host.lost(self, log, known, seq)
-        log.machine_seq = seq
+        log.numbered(seq)
         return True
 
     def _heartbeat(self, beat: Heartbeat) -> None:

@@ -14,9 +14,10 @@ from trunkline.execution.errors import TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.acp.client import CAPABILITIES, Client
 from trunkline.execution.runtimes.acp.content import items, name_of, obj, text
-from trunkline.execution.runtimes.acp.errors import AUTH_REQUIRED, AgentError, AgentGone, failed
+from trunkline.execution.runtimes.acp.errors import AUTH_REQUIRED, AgentError, failed
 from trunkline.execution.runtimes.acp.launched import Launched
 from trunkline.execution.runtimes.acp.presets import Launch
+from trunkline.execution.runtimes.errors import AgentGone
 from trunkline.execution.texts import shortened
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Agent:
         try:
             opened = await self.request("session/new", params, OPENING_S)
         except AgentError as error:
-            if error.code != AUTH_REQUIRED:
+            if error.rpc_code != AUTH_REQUIRED:
                 raise failed(self.name, error.message) from error
             opened = await self._log_in_and("session/new", params, error)
         self._client.session_id = name_of(opened.get("sessionId"), limits.URL_CHARS_MAX)
@@ -131,7 +132,7 @@ class Agent:
             try:
                 opened = await self.request(method, params, OPENING_S)
             except AgentError as error:
-                if error.code != AUTH_REQUIRED:
+                if error.rpc_code != AUTH_REQUIRED:
                     raise
                 opened = await self._log_in_and(method, params, error)
         except AgentError as error:
@@ -218,7 +219,7 @@ class Agent:
                 await self.request("authenticate", {"methodId": way_id}, OPENING_S)
                 return await self.request(method, params, OPENING_S)
             except AgentError as error:
-                if method != "session/new" and error.code != AUTH_REQUIRED:
+                if method != "session/new" and error.rpc_code != AUTH_REQUIRED:
                     raise
                 words = error.message
         ways = "; ".join(filter(None, map(_way, offered)))

@@ -3,6 +3,7 @@
 import re
 
 from trunkline.execution.errors import TurnError
+from trunkline.execution.runtimes.errors import ProgramError
 
 AUTH_REQUIRED = -32000
 _LOGIN = re.compile(
@@ -11,21 +12,16 @@ _LOGIN = re.compile(
 )
 
 
-class AgentError(Exception):
+class AgentError(ProgramError):
     """The agent answered with an error, in its own words."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
-        self.code = code
-        self.message = message
+        self.rpc_code = code
 
     @property
     def needs_login(self) -> bool:
-        return self.code == AUTH_REQUIRED or bool(_LOGIN.search(self.message))
-
-
-class AgentGone(Exception):
-    """It ended, or closed its output."""
+        return self.rpc_code == AUTH_REQUIRED or bool(_LOGIN.search(self.message))
 
 
 def failed(name: str, words: str, *, needs_login: bool | None = None) -> TurnError:

@@ -17,10 +17,11 @@ from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.runtimes.acp import presets, prompt
 from trunkline.execution.runtimes.acp.agent import Agent
 from trunkline.execution.runtimes.acp.client import Client
-from trunkline.execution.runtimes.acp.errors import AgentError, AgentGone, failed
+from trunkline.execution.runtimes.acp.errors import AgentError, failed
 from trunkline.execution.runtimes.acp.options import MODE, MODEL, Change, Options
 from trunkline.execution.runtimes.acp.translator import Translator
 from trunkline.execution.runtimes.acp.usage import Usage
+from trunkline.execution.runtimes.errors import AgentGone
 from trunkline.execution.runtimes.hosted.program import Opening, Program
 from trunkline.execution.runtimes.hosted.turn import Turn
 

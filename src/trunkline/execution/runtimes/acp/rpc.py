@@ -17,8 +17,9 @@ from trunkline import limits
 from trunkline.execution.errors import ToolError
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.acp.content import obj, text
-from trunkline.execution.runtimes.acp.errors import AgentError, AgentGone
+from trunkline.execution.runtimes.acp.errors import AgentError
 from trunkline.execution.runtimes.acp.launched import Launched
+from trunkline.execution.runtimes.errors import AgentGone
 
 _log = structlog.get_logger(__name__)
 

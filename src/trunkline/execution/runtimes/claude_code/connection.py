@@ -23,6 +23,7 @@ from trunkline.execution.process.programs import children
 from trunkline.execution.runtimes.claude_code import output
 from trunkline.execution.runtimes.claude_code.command import KEY_PIPE
 from trunkline.execution.runtimes.claude_code.output import Line, text_of
+from trunkline.execution.runtimes.errors import ClaudeGone, ClaudeRefused
 from trunkline.execution.texts import shortened
 
 _log = structlog.get_logger(__name__)
@@ -37,19 +38,6 @@ _WATCH_S = 0.5  # between two looks whether it has ended, although something hol
 
 Take = Callable[[Line, bytes], Awaitable[None]]
 Answer = Callable[[Json], Awaitable[Json]]
-
-
-class Refused(Exception):
-    """The program answered a question of ours with an error."""
-
-
-class Gone(Exception):
-    """The program has ended. `how`: its exit code or signal, and what it printed last."""
-
-    def __init__(self, how: str, said: str) -> None:
-        super().__init__(how)
-        self.how = how
-        self.said = said
 
 
 class Connection:
@@ -75,7 +63,7 @@ class Connection:
             asyncio.create_task(self._read_errors(), name="claude-errors"),
             asyncio.create_task(self._watch(), name="claude-process"),
         ]
-        self.ended: asyncio.Future[Gone] = asyncio.get_running_loop().create_future()
+        self.ended: asyncio.Future[ClaudeGone] = asyncio.get_running_loop().create_future()
 
     @classmethod
     async def open(
@@ -123,7 +111,7 @@ class Connection:
             self._process.stdin.write(msgspec.json.encode(message) + b"\n")
 
     async def ask(self, **request: Any) -> Json:
-        """A control request of ours. Raises Refused and Gone."""
+        """A control request of ours. Raises ClaudeRefused and ClaudeGone."""
         if self.ended.done():
             raise self.ended.result()
         request_id = f"trunkline-{next(self._numbers)}"
@@ -183,7 +171,7 @@ class Connection:
         if future is None or future.done():
             return
         if response.get("subtype") == "error":
-            future.set_exception(Refused(shortened(text_of(response.get("error")), 1_000)))
+            future.set_exception(ClaudeRefused(shortened(text_of(response.get("error")), 1_000)))
         else:
             answer = response.get("response")
             future.set_result(answer if isinstance(answer, dict) else {})
@@ -243,7 +231,7 @@ class Connection:
         for task in list(self._answering.values()):
             task.cancel()
         how = f"exit code {code}" if code >= 0 else f"signal {-code}"
-        gone = Gone(how, self._errors.strip())
+        gone = ClaudeGone(how, self._errors.strip())
         for future in self._pending.values():
             if not future.done():
                 future.set_exception(gone)

@@ -23,13 +23,14 @@ from trunkline.execution.runtimes.catalog import install_command
 from trunkline.execution.runtimes.claude_code import command, prompt, servers, skills
 from trunkline.execution.runtimes.claude_code.asking import HOOK, Asking
 from trunkline.execution.runtimes.claude_code.command import Launch
-from trunkline.execution.runtimes.claude_code.connection import Connection, Gone, Refused
+from trunkline.execution.runtimes.claude_code.connection import Connection
 from trunkline.execution.runtimes.claude_code.failures import failure
 from trunkline.execution.runtimes.claude_code.output import Line, text_of
 from trunkline.execution.runtimes.claude_code.permissions import Granted
 from trunkline.execution.runtimes.claude_code.spending import Spending
 from trunkline.execution.runtimes.claude_code.talk import Talk
 from trunkline.execution.runtimes.claude_code.translator import commands_of
+from trunkline.execution.runtimes.errors import ClaudeGone, ClaudeRefused
 from trunkline.execution.runtimes.hosted.program import Opening, Program
 from trunkline.execution.runtimes.hosted.turn import Turn
 from trunkline.execution.skills.registry import SkillRegistry
@@ -153,7 +154,7 @@ class ClaudeCode(Program):
                     raise TimeoutError  # the message may not be read yet, and would be later
                 await connection.ask(subtype="interrupt")
                 await _first(over, connection.ended)
-        except (TimeoutError, Refused, Gone):
+        except (TimeoutError, ClaudeRefused, ClaudeGone):
             connection.kill()
             await connection.ended
 
@@ -195,7 +196,7 @@ class ClaudeCode(Program):
                 if mode != self._mode_set:
                     await connection.ask(subtype="set_permission_mode", mode=mode or "default")
                     self._mode_set = mode
-        except (TimeoutError, Refused, Gone) as error:
+        except (TimeoutError, ClaudeRefused, ClaudeGone) as error:
             _log.info("the program is started again for new settings", reason=str(error))
             return False
         return True
@@ -205,18 +206,18 @@ class ClaudeCode(Program):
         resumed = self._saved.session_id if _SESSION_ID.fullmatch(self._saved.session_id) else ""
         try:
             return await self._open(launch, settings, resumed), not resumed
-        except Gone as gone:
+        except ClaudeGone as gone:
             if not resumed or _UNKNOWN not in gone.said:
                 raise _crashed(gone) from gone
         _log.info("a conversation is not on this machine and begins anew", id=resumed)
         self._saved.session_id = ""
         try:
             return await self._open(launch, settings, ""), True
-        except Gone as gone:
+        except ClaudeGone as gone:
             raise _crashed(gone) from gone
 
     async def _open(self, launch: Launch, settings: Settings, resumed: str) -> Connection:
-        """Raises Gone, and TurnError where there is nothing to start."""
+        """Raises ClaudeGone, and TurnError where there is nothing to start."""
         model, mode = command.model_of(settings), self._mode
         argv = [*launch.argv, "--permission-mode", mode or self._granted_mode()]
         argv += [f"--model={model}"] if model else []
@@ -244,7 +245,7 @@ class ClaudeCode(Program):
                 begun = await connection.ask(
                     subtype="initialize", hooks=hooks, systemPromptSnapshot=False
                 )
-        except (TimeoutError, Refused) as error:
+        except (TimeoutError, ClaudeRefused) as error:
             connection.kill()
             why = f"Claude Code did not begin: {str(error) or 'no answer in time'}"
             raise TurnError("RUNTIME_FAILED", why) from error
@@ -300,7 +301,7 @@ def _saved(state: Json) -> Saved:
         return Saved()
 
 
-def _crashed(gone: Gone) -> TurnError:
+def _crashed(gone: ClaudeGone) -> TurnError:
     said = f" It said last: {shortened(gone.said, 1_000)}" if gone.said else ""
     return TurnError("RUNTIME_CRASHED", f"Claude Code has ended ({gone.how}).{said}")
 

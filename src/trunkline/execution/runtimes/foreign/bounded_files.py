@@ -15,7 +15,6 @@ import msgspec
 from trunkline import limits
 
 FILES_MAX = 5_000  # of one program, those of the newest folders
-DEPTH_MAX = 6
 FILE_BYTES_MAX = 64 * limits.MIB  # of a larger one, the newest part
 LINE_BYTES_MAX = 8 * limits.MIB
 

@@ -95,6 +95,10 @@ class HostedSession:
         link.ready(problems)
         return cls(start.session_id, program, turns, permits)
 
+    @property
+    def is_working(self) -> bool:
+        return False  # a program's own background work is part of its turns
+
     def take(self, message: ipc.Down) -> None:
         match message:
             case ipc.UserMessage(data=said):
@@ -111,6 +115,8 @@ class HostedSession:
                 self._program.configure(settings, patch)
                 if problems:
                     _log.warning("settings ignored", session=self._session_id, reasons=problems)
+            case ipc.Progress():
+                pass  # a program asks for nothing that takes long
             case _:
                 _log.warning("message out of place", type=type(message).__name__)
 

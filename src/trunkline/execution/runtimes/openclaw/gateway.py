@@ -23,6 +23,7 @@ from trunkline.execution.errors import RequestFailed
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.routes import Routes
+from trunkline.execution.runtimes.errors import GatewayRefused, LinkLost
 from trunkline.execution.runtimes.openclaw import config
 from trunkline.execution.runtimes.openclaw.bridge import GUARD, write_guard
 from trunkline.execution.runtimes.openclaw.gateway_process import (
@@ -32,7 +33,7 @@ from trunkline.execution.runtimes.openclaw.gateway_process import (
     free_port,
 )
 from trunkline.execution.runtimes.openclaw.keys import KeysFile, remove_left
-from trunkline.execution.runtimes.openclaw.link import Link, LinkLost, Refused, is_busy
+from trunkline.execution.runtimes.openclaw.link import Link, is_busy
 from trunkline.execution.runtimes.openclaw.state import tidy
 from trunkline.private_files import make_folder, write_private
 
@@ -132,7 +133,7 @@ class Gateway:
         except (LinkLost, TimeoutError) as error:
             why = self._process.reason if self._process is not None else str(error)
             raise RequestFailed("RUNTIME_CRASHED", why or "OpenClaw's gateway is gone") from error
-        except Refused as error:
+        except GatewayRefused as error:
             why = f"OpenClaw does not take these settings: {error.message}"
             raise RequestFailed("RUNTIME_FAILED", why) from error
         finally:
@@ -196,7 +197,7 @@ class Gateway:
         """Its bridge may have died in a turn, which would go on without anybody. With the lock: a
         new bridge's turn comes after this."""
         async with self._lock:
-            with suppress(LinkLost, Refused, TimeoutError, OSError):
+            with suppress(LinkLost, GatewayRefused, TimeoutError, OSError):
                 whose = {"sessionKey": config.session_key(agent.id)}
                 await self._patiently(lambda: self._link.request("chat.abort", whose))
 
@@ -300,14 +301,14 @@ class Gateway:
                 return
             try:
                 await self._up()
-            except (RequestFailed, LinkLost, Refused, TimeoutError, OSError) as error:
+            except (RequestFailed, LinkLost, GatewayRefused, TimeoutError, OSError) as error:
                 _log.error("openclaw's gateway could not be started again", problem=str(error))
 
     async def _apply(self, agent: config.Agent) -> None:
         """Tells it what changed since it was last told, for all who wait. With the lock held."""
         try:
             await self._offer(self._roster | self._agents | {agent.id: agent})
-        except Refused:
+        except GatewayRefused:
             # Maybe for what another one wants.
             await self._offer(self._roster | {agent.id: agent})
 
@@ -336,7 +337,7 @@ class Gateway:
             try:
                 await work()
                 return
-            except Refused as error:
+            except GatewayRefused as error:
                 if not is_busy(error.message) or tries == GATEWAY_BUSY_TRIES_MAX:
                     raise
                 _log.info("openclaw's gateway is busy and is asked again", problem=error.message)

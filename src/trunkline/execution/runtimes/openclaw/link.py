@@ -13,6 +13,7 @@ import aiohttp
 import msgspec
 
 from trunkline.execution.json_object import Json
+from trunkline.execution.runtimes.errors import GatewayRefused, LinkLost
 
 _PROTOCOL = 4
 _FRAME_BYTES_MAX = 32 * 1024 * 1024
@@ -22,19 +23,6 @@ _BUSY = re.compile(
     re.IGNORECASE,
 )
 REQUEST_S = 60.0  # a change of settings, on a busy machine
-
-
-class LinkLost(ConnectionError):
-    """The gateway is not there, or not any more."""
-
-
-class Refused(Exception):
-    """The gateway answered with an error: its code and its words."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
 
 
 def is_busy(words: str) -> bool:
@@ -56,7 +44,7 @@ class Link:
         return self._socket is not None and not self._socket.closed
 
     async def open(self, url: str, token: str) -> None:
-        """Raises LinkLost, Refused, TimeoutError."""
+        """Raises LinkLost, GatewayRefused, TimeoutError."""
         self._session = aiohttp.ClientSession()
         try:
             async with asyncio.timeout(REQUEST_S):
@@ -68,7 +56,7 @@ class Link:
             raise LinkLost(str(error)) from error
 
     async def request(self, method: str, params: Json) -> Json:
-        """Raises LinkLost, Refused, TimeoutError."""
+        """Raises LinkLost, GatewayRefused, TimeoutError."""
         if self._socket is None or self._socket.closed:
             raise LinkLost("not connected")
         number = str(next(self._ids))
@@ -112,7 +100,7 @@ class Link:
             return
         error = frame.get("error")
         said = error if isinstance(error, dict) else {}
-        answer.set_exception(Refused(str(said.get("code")), str(said.get("message"))))
+        answer.set_exception(GatewayRefused(str(said.get("code")), str(said.get("message"))))
 
 
 def _greeting(token: str) -> Json:

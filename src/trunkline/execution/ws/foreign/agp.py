@@ -75,10 +75,6 @@ class AgpClient(ForeignClient):
         self._streams = Streams(self._stream, self.prompts)
         self._answers = Answers(Journal(folder / "answers.jsonl"))
 
-    async def connect(self) -> Json:
-        self._end_left()
-        return await super().connect()
-
     def settle(self) -> None:
         super().settle()
         self._answers.settle()
@@ -87,9 +83,9 @@ class AgpClient(ForeignClient):
         await super().close()
         self._answers.close()
 
-    def _end_left(self) -> None:
-        """Prompts of an earlier process. Turns that the daemon knows of, it ends itself."""
-        turns = set(self.open_turns())
+    def end_left(self) -> None:
+        """Turns that the daemon knows of, it ends itself."""
+        turns = set(self.machine.open_turns())
         for left in self._answers.open():
             self._streams.of(left.session_id).came(left.prompt_id, left.guid, left.user_id)
             if left.prompt_id not in turns:

@@ -46,7 +46,6 @@ class Answers:
         bytes_max: int = WIRE_ANSWERS_BYTES_MAX,
     ) -> None:
         self._journal = journal
-        journal.whole = self._lines
         self._count_max = count_max
         self._bytes_max = bytes_max
         self._open: dict[Key, Open] = {}
@@ -67,12 +66,12 @@ class Answers:
         return self._answers.get((session_id, prompt_id))
 
     def begin(self, prompt: Open) -> None:
-        self._journal.catch_up()
+        self._journal.catch_up(self._lines)
         self._open[prompt.session_id, prompt.prompt_id] = prompt
         self._journal.append(_encode(prompt))
 
     def keep(self, session_id: str, prompt_id: str, answer: bytes) -> None:
-        self._journal.catch_up()
+        self._journal.catch_up(self._lines)
         self._journal.append(_encode(_Line(session_id, prompt_id, answer=msgspec.Raw(answer))))
         self._remember((session_id, prompt_id), answer)
         size = self._journal.bytes
@@ -81,7 +80,7 @@ class Answers:
 
     def settle(self) -> None:
         """Writes down what a full disk has kept out."""
-        self._journal.settle()
+        self._journal.settle(self._lines)
 
     def close(self) -> None:
         self.settle()

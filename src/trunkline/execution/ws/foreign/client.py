@@ -18,7 +18,7 @@ from trunkline import limits
 from trunkline.execution.errors import ServerRefused
 from trunkline.execution.files import sweep
 from trunkline.execution.json_object import Json
-from trunkline.execution.line import Handler
+from trunkline.execution.line import Handler, MachineSide
 from trunkline.execution.ws.disk_queue import Journal
 from trunkline.execution.ws.events import Coalescer, cut
 from trunkline.execution.ws.foreign.courier import Courier, Wire
@@ -57,12 +57,9 @@ class ForeignClient(Wire, ABC):
         folder.mkdir(mode=0o700, exist_ok=True)
         sweep(folder)
         self.message_handlers = Handlers()
-        self.active_sessions: Callable[[], list[str]] = list
-        self.open_turns: Callable[[], list[str]] = list
-        self.health: Callable[[], Json] = dict
-        self.on_init: Callable[[Json], None] = lambda _init: None
-        self.on_line: Callable[[bool], None] = lambda _up: None
-        """Never called: what needs a control plane is as far away with this line as without."""
+        self.machine = MachineSide()
+        """The machine itself, once `connect` has named it. It is never asked, nor told of the line:
+        what needs a control plane is as far away with this line as without."""
         self.names = Names(folder / "names.json")
         self.prompts = Prompts(waiting_max)
         self._agent_config = agent_config
@@ -92,12 +89,15 @@ class ForeignClient(Wire, ABC):
     def online(self) -> bool:
         return self._courier.online
 
-    def answers(self, answer: Callable[[str, Json], Awaitable[Json]]) -> None:
-        """No foreign server asks in this way."""
+    def end_left(self) -> None:
+        """Before the first line: prompts of an earlier process that nobody will answer."""
+        return
 
-    async def connect(self) -> Json:
+    async def connect(self, machine: MachineSide) -> Json:
+        self.machine = machine
+        self.end_left()
         init: Json = {"api_keys": {}, "llm_config": {}}
-        self.on_init(init)
+        machine.initialized(init)
         self._running = asyncio.create_task(self._keep(), name="foreign line")
         return init
 
@@ -235,7 +235,7 @@ class ForeignClient(Wire, ABC):
         """Starts a session if it does not run; `started` is called in either case."""
         if session_id in self._starting:
             return
-        if session_id in self.active_sessions():
+        if session_id in self.machine.active_sessions():
             self.started(session_id)
             return
         self._starting.add(session_id)
@@ -266,7 +266,7 @@ class ForeignClient(Wire, ABC):
 
     def _work_on(self, session_id: str, prompt: Prompt) -> None:
         self.begin(session_id, prompt)
-        if session_id not in self.active_sessions():
+        if session_id not in self.machine.active_sessions():
             self.start(session_id)
         self.deliver(session_id, "user_message", prompt.data)
 

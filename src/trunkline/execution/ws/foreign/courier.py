@@ -142,7 +142,6 @@ class Courier:
         self._unconfirmed.rewind()
         self._forget_now()
         self._socket = socket
-        socket.on_pong = self._answered
         self.online = True
         try:
             await run_line(
@@ -154,7 +153,7 @@ class Courier:
             self._arrived.set()
 
     async def _read(self, socket: Socket) -> None:
-        async for text in socket.texts():
+        async for text in socket.texts(self._answered):
             try:
                 self._wire.take(text)
             except Malformed as error:

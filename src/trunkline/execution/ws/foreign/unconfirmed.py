@@ -82,7 +82,7 @@ class Unconfirmed:
     def add(self, body: bytes, *, is_kept: bool, ends: str = "") -> None:
         seq = self._queue.last + 1
         message = UnconfirmedMessage(seq=seq, body=msgspec.Raw(body), is_kept=is_kept, ends=ends)
-        self._journal.catch_up()
+        self._queue.catch_up()
         self._journal.append(_encode(message))
         self._put(message)
         if self._is_over(1.0):
@@ -113,7 +113,7 @@ class Unconfirmed:
 
     def settle(self) -> None:
         """Writes down what a full disk has kept out."""
-        self._journal.settle()
+        self._queue.settle()
 
     def close(self) -> None:
         self._queue.close()

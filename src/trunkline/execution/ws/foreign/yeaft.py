@@ -87,11 +87,11 @@ class YeaftClient(ForeignClient):
         self._repeats = Repeats(limits.AGP_MSG_IDS_KEPT)
         self._others = ForeignConversations(home, library, folder / "adopted.json")
         self._queries = Queries(home, self._others, self._model, self.say_now)
-        self._choices = Choices(home, agent_config, lambda: self.health())
+        self._choices = Choices(home, agent_config, lambda: self.machine.health())
         self._conversations = Conversations(
             home,
             self.names,
-            lambda: self.active_sessions(),
+            lambda: self.machine.active_sessions(),
             self._at_work,
             self._choices.folder,
             self.say_now,
@@ -222,7 +222,7 @@ class YeaftClient(ForeignClient):
 
     def started(self, session_id: str) -> None:
         awaited = self._awaited.pop(session_id, None)
-        if awaited is None or session_id not in self.active_sessions():
+        if awaited is None or session_id not in self.machine.active_sessions():
             return  # nobody waits, or it was told why there is no session
         stream = self._streams.of(session_id)
         ready = {
@@ -288,7 +288,7 @@ class YeaftClient(ForeignClient):
         if current is not None:
             self.cancel(session_id, current.turn_id)
             return
-        if session_id in self.active_sessions():
+        if session_id in self.machine.active_sessions():
             # A turn of an earlier daemon may wait there for a person.
             self.deliver(session_id, "cancel", {"reason": "user_cancelled"})
         if self._streams.of(session_id).deployed:

@@ -10,7 +10,7 @@ from typing import Any
 from tests.support.eventually import until
 from tests.support.foreign_servers import AgpServer, YeaftServer
 from trunkline.execution.home import Home
-from trunkline.execution.line import MACHINE
+from trunkline.execution.line import MACHINE, MachineSide
 from trunkline.execution.roots import Roots
 from trunkline.execution.runtimes.foreign.library import Library
 from trunkline.execution.ws.foreign.agp import AgpClient
@@ -36,11 +36,20 @@ class Machine:
         self.is_broken = False
         self.refusal_of_starts: Json = {}
         """The fields of the error with which a session is not started."""
-        client.active_sessions = lambda: self.running
+        self.health: Json = {}
+        self.open_turns: list[str] = []
+        """Those that an earlier process left and this one goes on with."""
         client.message_handlers[MACHINE] = {
             "start_session": self._start,
             "stop_session": self._stop,
         }
+
+    def side(self) -> MachineSide:
+        return MachineSide(
+            active_sessions=lambda: self.running,
+            open_turns=lambda: self.open_turns,
+            health=lambda: self.health,
+        )
 
     def _start(self, data: Json) -> asyncio.Task[None]:
         self.starts.append(data["session_id"])
@@ -93,7 +102,7 @@ class Machine:
 
 @asynccontextmanager
 async def connected(machine: Machine) -> AsyncIterator[Machine]:
-    await machine.client.connect()
+    await machine.client.connect(machine.side())
     try:
         yield machine
     finally:

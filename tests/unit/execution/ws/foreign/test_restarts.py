@@ -82,7 +82,7 @@ async def test_a_turn_that_goes_on_after_a_restart_is_not_begun_again_and_ends_o
         prompt_id = await server.prompt("s-1", "Begun")
         await first.until_told("user_message")
     second = agp_machine(server, tmp_path)
-    second.client.open_turns = lambda: [prompt_id]
+    second.open_turns = [prompt_id]
     async with connected(second):
         await second.until_online()
         await server.connected()

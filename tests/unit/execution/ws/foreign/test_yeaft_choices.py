@@ -85,7 +85,7 @@ def test_a_session_goes_on_as_it_began(tmp_path: Path) -> None:
 async def test_a_server_is_told_the_providers_and_chooses_one(tmp_path: Path) -> None:
     async with YeaftServer() as server:
         machine = yeaft_machine(server, tmp_path)
-        machine.client.health = lambda: ALL
+        machine.health = ALL
         async with connected(machine):
             await server.first("agent_sync_complete")
             offered = {"provider:claude-code", "provider:copilot", "provider:semigraph"}
