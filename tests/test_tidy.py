@@ -36,6 +36,14 @@ REGISTRY = re.compile(
 SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----\n[A-Za-z0-9+/]{20}")
 
 
+# What docs/concepts/words.md says not to use. Names on disk stay what they are.
+UNUSED_WORDS = re.compile(
+    r"\b(?:[Kk]eeper|leash|tally|debts?|owe[ds]?|in vain|at work)\b"
+    r"|\bwhat (?:it|the \w+) is at\b"
+)
+WORDS_ON_DISK = re.compile(r'"(?:tally|owed|[\w/]*owed\.jsonl)"|\bowed = |, owed\)')
+
+
 def project_files() -> list[Path]:
     found = []
     for path in sorted(ROOT.rglob("*")):
@@ -71,6 +79,17 @@ def hits(pattern: re.Pattern[str], *, skip: tuple[str, ...] = ()) -> list[str]:
 
 def test_nothing_is_left_for_later() -> None:
     assert hits(UNFINISHED) == []
+
+
+def test_words_that_the_glossary_does_not_use_are_not_used() -> None:
+    found = [
+        f"{name(path)}:{number}"
+        for path in PYTHON
+        if name(path).startswith("src/")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if UNUSED_WORDS.search(line) and not WORDS_ON_DISK.search(line)
+    ]
+    assert found == []
 
 
 def test_no_path_of_somebodys_machine_is_written_down() -> None:

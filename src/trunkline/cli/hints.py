@@ -16,7 +16,7 @@ _BY_STATUS = {
     429: "wait a moment",
     502: "a proxy is in between: is the server running behind it?",
     503: "try again in a moment; the server's log says more",
-    504: "a proxy is in between, and waited in vain: try again in a moment",
+    504: "a proxy in between got no answer in time: try again in a moment",
 }
 
 

@@ -316,7 +316,7 @@ class Core:
         await self.log.flushed()
 
     async def settle(self, timeout_s: float) -> None:
-        """Waits until nothing is at work, but not for ever: the rest is ended."""
+        """Waits until nothing runs, but not for ever: the rest is ended."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await self.log.flushed()

@@ -119,7 +119,7 @@ class Quotas:
         self.stored = StoredBytes(store, sizes)
 
     async def check(self, name: QuotaName, owner: Owner) -> None:
-        """Early, so that no work is done in vain: for one more. It decides nothing."""
+        """Early, before work that could not be kept: for one more. It decides nothing."""
         async with self._store.read() as connection:
             await self._check(connection, name, owner, 1)
 

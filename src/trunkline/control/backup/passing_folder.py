@@ -15,7 +15,7 @@ from pathlib import Path
 from trunkline.control.errors import Unavailable
 
 _PREFIX = ".trunkline-verify-"
-_TRIES_MAX = 20  # each is in vain only where another starts at that very moment
+_TRIES_MAX = 20  # each fails only where another starts at that very moment
 
 Lock = Callable[[Path], int | None]
 

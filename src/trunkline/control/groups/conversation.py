@@ -1,4 +1,4 @@
-"""One conversation of a group at work: its turns, its seats, what goes to whom.
+"""One conversation of a group while it runs: its turns, its seats, what goes to whom.
 
 In memory while a turn is open. What is to be done is written into the group's log first and done
 after the commit, so that whoever reads the log after a crash does the rest, once.
@@ -137,7 +137,7 @@ class Conversation:
         self._is_loaded = True
 
     async def _sort(self, seat: Seat) -> None:
-        """What was sent before the restart is at work there, and comes first."""
+        """What was sent before the restart is active there, and comes first."""
         if seat.record is None or len(seat.waiting) < 2:
             return
         named, waiting = self._parts.turns.named, list(seat.waiting)

@@ -124,7 +124,7 @@ class Seat(Listener):
         self._other_turns: deque[str] = deque(maxlen=limits.PAGE_MAX)
 
     def next(self) -> tuple[Round, Ask] | None:
-        """Takes up what waits, if nothing is at work."""
+        """Takes up what waits, if nothing runs."""
         if self.current is not None or not self.waiting:
             return None
         self.current = self.waiting.popleft()

@@ -43,7 +43,7 @@ class Log(LogReading):
         self._commits = Commits(store, tuning, folder, *told)
         self._clock = clock
         self._large_bytes = tuning.ring_bytes_max // limits.RING_EVENTS
-        # Weak: a log is in memory while a machine, a reader or a task at work holds it, and
+        # Weak: a log is in memory while a machine, a reader or a running task holds it, and
         # there are never two of one session.
         self._sessions: WeakValueDictionary[str, SessionLog] = WeakValueDictionary()
         self._opened = Gathering(self._open_missing)

@@ -80,7 +80,7 @@ class SessionLog:
         self.last_note = head.note  # the number of the newest note
         self.notes: list[NoteRow] = []  # notes that are not handed to the disk yet
         self.waiting: list[Committed] = []  # called when what is pending now is committed
-        self.committing: list[Committed] | None = None  # the same, of what the disk is at
+        self.committing: list[Committed] | None = None  # the same, of what is being written
         self.is_awaited = False  # a turn's first event is to be looked at
         self.ring: deque[str] = deque(maxlen=limits.RING_EVENTS)
         self.readers: tuple[Reader, ...] = ()

@@ -224,7 +224,7 @@ class MachineCore(ClientInputs):
         self.state.last_seen_ms = self._time.ms
 
     def stopped(self, session_id: str) -> None:
-        """The machine has ended a session, or had the time to: its last words are in the log."""
+        """The machine has ended a session, or had the time to: all that it said is in the log."""
         one = self.state.sessions.get(session_id)
         if one is not None and one.place is Place.STOPPING:
             self._settle(one)
@@ -273,7 +273,7 @@ class MachineCore(ClientInputs):
             self._session(one).note(notes.Settled(turn_id))
 
     def not_started(self, session_id: str, why: str, code: str) -> None:
-        """The session could not be started: its messages are in vain, the next one tries again."""
+        """The session could not be started: its messages fail, the next one tries again."""
         one = self.state.sessions.get(session_id)
         if one is not None:
             self._session(one).end_all(why, code)

@@ -66,7 +66,7 @@ class _Life(NamedTuple):
     is_stable: bool = False
 
 
-class Keeper:
+class Supervisor:
     """One local VM. Its back-off starts over after a life that was online for a stable time."""
 
     def __init__(

@@ -31,7 +31,7 @@ from trunkline.wire.commands import (
     size_of,
 )
 
-_STOP_GRACE_S = 30.0  # for the last words of a session on a machine that lists none
+_STOP_GRACE_S = 30.0  # for what a session still says, on a machine that lists none
 
 SILENCE_S = 600.0  # for the next word of a session whose turns saw a line break
 

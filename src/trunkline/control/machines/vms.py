@@ -24,7 +24,7 @@ from trunkline.control.errors import (
     Unavailable,
 )
 from trunkline.control.machines import connecting, homes
-from trunkline.control.machines.local_vm import Keeper, Lines, Sleep, first
+from trunkline.control.machines.local_vm import Lines, Sleep, Supervisor, first
 from trunkline.control.machines.processes import Child, scrubbed
 from trunkline.control.machines.vm_program import daemon_command
 from trunkline.control.machines.vm_records import ACTIVE, UPS, UPS_NAME, VmRecords
@@ -305,7 +305,7 @@ class Vms:
         async def failed(reason: str) -> None:
             await self._fail(machine_id, reason)
 
-        keeper = Keeper(
+        supervisor = Supervisor(
             machine_id,
             launch,
             failed,
@@ -316,7 +316,7 @@ class Vms:
             sleep=self._sleep,
         )
         try:
-            await keeper.run()
+            await supervisor.run()
         except NotFound:
             _log.info("vm record is gone", machine=machine_id)
         except Exception as error:

@@ -62,7 +62,7 @@ class Walk:
         self._told = told
         self._digest = hashlib.sha256()
         self._of_chain = hashlib.sha256()
-        """Of the chain that it is at alone: what earlier versions began a new one with."""
+        """Of the newest chain alone: what earlier versions began a new one with."""
         self._first = 1
         self._changed: BrokenLink | None = None
         """What was done to an earlier chain after its end, and no new one was begun behind."""
@@ -71,7 +71,7 @@ class Walk:
         self.entries = 0
         self.last = Head(0, GENESIS)
         self.broken: BrokenLink | None = None
-        """Where the chain that it is at breaks first."""
+        """Where the newest chain breaks first."""
         self.earlier: list[EarlierChain] = []
 
     @property

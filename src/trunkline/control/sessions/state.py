@@ -344,7 +344,7 @@ def _ended(state: SessionState, event: events.Watched) -> list[Change]:
     turn_id = state.ended_by(event.turn)
     if turn_id is None:
         return []
-    # A question that names no turn is of the one that the machine is at.
+    # A question that names no turn is of the active turn.
     whose = {turn_id, event.turn, None if state.ended_by(None) == turn_id else turn_id}
     del state.turns[turn_id]
     for one in [one for one, it in state.steers.items() if it.turn == turn_id and it.is_taken]:
@@ -364,7 +364,7 @@ def _asked(state: SessionState, event: events.Watched, line: str) -> list[Change
     if request_id is None or len(request_id) > NAME_CHARS_MAX or request_id in state.questions:
         return []
     if state.is_closed:
-        return []  # one of its last words
+        return []  # said before it knew of the close
     try:
         request = events.object_of(line)
     except Malformed:  # the first look skips fields; this one reads them

@@ -105,7 +105,7 @@ class LiveTurn:
 
 @dataclass(kw_only=True)
 class Context:
-    """One agent at work. A sub-agent has a context of its own, for the same turn."""
+    """One agent in one turn. A sub-agent has a context of its own, for the same turn."""
 
     session_id: str
     workspace: Path

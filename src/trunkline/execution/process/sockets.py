@@ -71,7 +71,7 @@ class Lines(asyncio.Protocol):
 
     @property
     def has_hung_up(self) -> bool:
-        """Whether the other end is gone, though its last words may not be read yet: the kernel
+        """Whether the other end is gone, though what it said last may not be read yet: the kernel
         knows before the event loop does."""
         if not self.is_open:
             return True

@@ -152,7 +152,7 @@ def _alone(folder: Path, name: str, tell: Tell) -> Iterator[None]:
                 if time.monotonic() > deadline:
                     raise InstallFailed(f"another installation of {name} does not end") from None
                 if not is_told:
-                    tell(f"another installation of {name} is at work; waiting for it")
+                    tell(f"another installation of {name} is running; waiting for it")
                     is_told = True
                 time.sleep(_POLL_S)
         yield

@@ -27,7 +27,7 @@ def compact(sessions: Mapping[str, Session], params: Json) -> Json:
         raise RequestFailed("INVALID_REQUEST", str(error)[:500]) from error
     session = sessions.get(asked.session_id)
     if session is None:
-        why = "the session is not at work on its machine; say something to it first"
+        why = "the session does not run on its machine now; say something to it first"
         raise RequestFailed("SESSION_NOT_RUNNING", why)
     if (runtime := session.config.runtime_type) != ipc.DEFAULT_RUNTIME:
         why = (

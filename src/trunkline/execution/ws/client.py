@@ -22,7 +22,7 @@ from trunkline.execution.line import MACHINE, Handler, MachineSide
 from trunkline.execution.ws import messages
 from trunkline.execution.ws.connection import Socket, run_line, stay_connected
 from trunkline.execution.ws.handlers import Handlers
-from trunkline.execution.ws.login import Keeper, Login
+from trunkline.execution.ws.login import Credentials, Login
 from trunkline.execution.ws.messages import ForSession, ResumeResults, Unknown, opened
 from trunkline.execution.ws.outbox import Outbox
 from trunkline.execution.ws.queries import Queries
@@ -51,9 +51,9 @@ class ControlPlaneClient:
         random: Callable[[], float] = chance.random,
         heartbeat_s: float = limits.HEARTBEAT_INTERVAL_S,
         request_s: Callable[[str], float] = timeout_s,
-        keeper: Keeper | None = None,
+        credentials: Credentials | None = None,
     ) -> None:
-        """`request_s`: how long a request may take, by its method. `keeper`: of the credentials of
+        """`request_s`: how long a request may take, by its method. `credentials`: those of
         a machine that joined."""
         self.message_handlers = Handlers()
         self.online = False
@@ -67,7 +67,7 @@ class ControlPlaneClient:
         self._uplink = Uplink(outbox, pace, clock)
         url = URL(control_plane_url).update_query(user_id=user_id)
         self._login = Login(
-            url, ticket, token, pace=pace, clock=clock, random=random, keeper=keeper
+            url, ticket, token, pace=pace, clock=clock, random=random, credentials=credentials
         )
         self._sleep = sleep
         self._init: InitData

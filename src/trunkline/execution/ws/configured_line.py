@@ -41,7 +41,7 @@ def line_of(
             settings.ticket,
             settings.token,
             outbox=Outbox(home.outbox),
-            keeper=None if settings.joined is None else Membership(home, settings.joined),
+            credentials=None if settings.joined is None else Membership(home, settings.joined),
         )
     agent_config = agent_of(settings)
     if settings.wire == "agp":

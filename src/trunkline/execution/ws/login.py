@@ -41,8 +41,8 @@ _REFUSED = {
 """Trying again soon would not help; trying again some time may, and costs nothing."""
 
 
-class Keeper(Protocol):
-    """Who keeps the credentials of a machine that joined by a code (`execution/joining.py`)."""
+class Credentials(Protocol):
+    """The credentials of a machine that joined by a code (`execution/joining.py`)."""
 
     def renewed(self, token: str) -> None: ...
 
@@ -71,10 +71,10 @@ class Login:
         pace: Pace,
         clock: Callable[[], float],
         random: Callable[[], float],
-        keeper: Keeper | None = None,
+        credentials: Credentials | None = None,
         today: Callable[[], float] = time.time,
     ) -> None:
-        """`keeper`: of a machine that joined; it can fetch another token for one that is refused.
+        """`credentials`: of a machine that joined; they fetch another token for a refused one.
         `clock` says what has passed, `today` (Unix seconds) whether a token has ended."""
         if url.scheme not in ("ws", "wss", "http", "https") or not url.host:
             raise ValueError(f"not the address of a control plane: {url.with_query(None)}")
@@ -87,7 +87,7 @@ class Login:
         self._pace = pace
         self._clock = clock
         self._backoff = Backoff(limits.RECONNECT_DELAYS_S, jitter=RECONNECT_JITTER, random=random)
-        self._keeper = keeper
+        self._credentials = credentials
         self._today = today
         self._must_fetch = False
         self._has_fetched = False
@@ -105,10 +105,10 @@ class Login:
     async def greet(self, socket: Socket) -> InitData:
         """Shows the token and waits for `init`. Raises NoLine."""
         self._ticket = None  # shown is used, whatever comes of it
-        if self._must_fetch and self._keeper is not None:
+        if self._must_fetch and self._credentials is not None:
             self._must_fetch, self._has_fetched = False, True
             try:
-                self.token = await self._keeper.fetch()
+                self.token = await self._credentials.fetch()
             except ServerRefused as error:
                 raise NoLine(LineEnd(CloseCode.AUTH_FAILED, error.message)) from error
         await socket.send(messages.auth(self.token, CAPABILITIES))
@@ -129,8 +129,8 @@ class Login:
     def renewed(self, token: str) -> None:
         """The control plane has sent the one for the next line."""
         self.token = token
-        if self._keeper is not None:
-            self._keeper.renewed(token)
+        if self._credentials is not None:
+            self._credentials.renewed(token)
 
     def pause_s(self, end: LineEnd) -> float:
         """How long to wait before the next attempt; why is in `problem`, for people."""
@@ -139,7 +139,7 @@ class Login:
         if self._up_at is None and self._has_shown_ticket and end.code == CloseCode.AUTH_FAILED:
             return 0.0  # the token alone may do
         is_refused = end.code == CloseCode.AUTH_FAILED
-        if is_refused and self._keeper is not None and not self._has_fetched:
+        if is_refused and self._credentials is not None and not self._has_fetched:
             self._must_fetch = True  # it has ended, perhaps: another one may do
             return 0.0
         self._has_fetched = False
@@ -163,7 +163,7 @@ class Login:
         return delay_s
 
     def _why_refused(self, end: LineEnd) -> str:
-        if self._keeper is not None:
+        if self._credentials is not None:
             return f"the control plane refuses this machine: {end.reason}"
         ended = token_end(self.token)
         if ended is not None and ended <= self._today():

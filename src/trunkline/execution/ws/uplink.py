@@ -110,8 +110,8 @@ class Uplink:
         self.wake()
 
     def heartbeat(self, frame: bytes) -> None:
-        """Goes after all events: a session that it does not list any more may have said its
-        last words just now. Once; the next one does not wait behind a long backlog."""
+        """Goes after all events: a session that it does not list any more may have ended
+        just now. Once; the next one does not wait behind a long backlog."""
         if self._heartbeat is None:
             self._heartbeat = frame
         else:

@@ -21,7 +21,7 @@ class AgentState(msgspec.Struct):
     questions: Pending
     conversations: dict[str, Conversation] = {}
     current: dict[str, Say] = {}
-    """The message that each conversation is at, or comes to as soon as it can be talked to."""
+    """Each conversation's active message, or the one to be told as soon as it can be talked to."""
     grace: dict[str, tuple[Say, float]] = {}
     """By session: what a person has stopped, and until when the agent may take to end it."""
     stopping: dict[str, float] = {}
@@ -38,7 +38,7 @@ class AgentState(msgspec.Struct):
     busy: set[str] = set()
     """Conversations that the agent says it is busy with."""
     returned: list[Say] = []
-    """Turns that it was told of on an earlier line, until it says what it is at."""
+    """Turns that it was told of on an earlier line, until it lists its active ones."""
     missing: set[str] = set()
     """Those of them that it said it is not at: the core tells them again."""
 

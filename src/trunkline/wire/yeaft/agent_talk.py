@@ -1,4 +1,4 @@
-"""One Yeaft agent: which turn each conversation is at, what waits, and which end is whose. Pure.
+"""One Yeaft agent: each conversation's active turn, what waits, and which end is whose. Pure.
 
 Outlives the agent's lines (docs/protocols/yeaft.md). Inputs are methods; what they want done is
 left in `out`, and `Telling` says what goes out next.
@@ -88,7 +88,7 @@ class AgentTalk(Telling):
         return self._is_sent(say) and (is_busy or inward.has_spoken or inward.is_cancelling)
 
     def _resume(self) -> None:
-        """The agent has said what it is at: what it does not have, it is told again."""
+        """The agent has listed its active turns: what it does not have, it is told again."""
         returned, self.state.returned = self.state.returned, []
         begun = [say for say in returned if self._has(say)]
         turns = [say.turn_id for say in begun]
@@ -111,9 +111,9 @@ class AgentTalk(Telling):
             self._resume()
 
     def _end_lost(self, say: Say) -> None:
-        """What the agent had begun and is not at any more was lost with its program. It is at what
-        it speaks of on this line, whether its list says so or not. (Deployed agents may say what
-        they are at only after they have said that they are done with what they had to say first.)
+        """What the agent had begun and does not work on any more was lost with its program. A turn
+        that it speaks of on this line is active, whether its list says so or not. (Deployed agents
+        may list their active turns only after they have said that their first state is complete.)
         """
         inward = self.conversation(say.session_id).inward
         if not inward.is_silent or say.session_id in self.state.busy:
@@ -260,7 +260,7 @@ class AgentTalk(Telling):
         self.state.stopping[session_id] = self._wake(self._bounds.cancel_grace_s)
 
     def _stopped(self, session_id: str) -> None:
-        """The agent has deleted it, or had the time to: its last words are in the log."""
+        """The agent has deleted it, or had the time to: all that it said is in the log."""
         self.state.stopping.pop(session_id, None)
         self.out.append(actions.Stopped(session_id))
 

@@ -113,7 +113,7 @@ class Telling:
         return self._turns.has_ended(say.session_id, say.turn_id)
 
     def _next(self, session_id: str) -> Say | None:
-        """What the session is at, or comes to now: a turn that was ended here is left out."""
+        """The session's active turn, or the next one: a turn that was ended here is left out."""
         say = self.state.current.get(session_id)
         if say is not None and self._has_ended(say):
             del self.state.current[session_id]
@@ -149,7 +149,7 @@ class Telling:
         self._wait(conversation, self._bounds.start_timeout_s)
 
     def _start_failed(self, conversation: Conversation, why: str, code: str) -> None:
-        """Its messages are in vain; the next one tries again."""
+        """Its messages fail; the next one tries again."""
         session_id = conversation.session_id
         conversation.enter(Phase.NEW)
         if any(isinstance(one, Forward) for one in conversation.held):

@@ -99,7 +99,7 @@ async def test_a_machine_comes_back_to_a_control_plane_after_its_first_token_has
     assert keys == [{"openai": "sk-of-ada-0123456789"}] * 2
 
 
-class Keeper:
+class Renewing:
     """Of a machine that joined: what it is told, and what it fetches."""
 
     def __init__(self, *fetched: str | Exception) -> None:
@@ -120,14 +120,16 @@ async def test_a_machine_that_joined_fetches_another_token_for_one_that_is_refus
     server: ScriptedControl, tmp_path: Path, naps: Naps
 ) -> None:
     server.refuse = [4001]
-    keeper = Keeper("token-2")
-    async with connected(make_client(server.url, tmp_path, naps, ticket=None, keeper=keeper)):
+    credentials = Renewing("token-2")
+    async with connected(
+        make_client(server.url, tmp_path, naps, ticket=None, credentials=credentials)
+    ):
         assert server.last.received[0]["token"] == "token-2"
         assert naps.taken == []
         await server.last.send(token_message("token-3"))
         server.last.drop()
         assert (await server.connected(3)).received[0]["token"] == "token-3"
-    assert keeper.kept == ["token-3"]
+    assert credentials.kept == ["token-3"]
 
 
 async def test_a_machine_that_is_not_wanted_says_so_and_asks_again_slowly(
@@ -135,8 +137,8 @@ async def test_a_machine_that_is_not_wanted_says_so_and_asks_again_slowly(
 ) -> None:
     server.refuse = [4001] * 3
     revoked, unreached = ServerRefused("its access was revoked"), NoLine(LineEnd(1006, "no way"))
-    keeper = Keeper(revoked, unreached, "token-2")
-    client = make_client(server.url, tmp_path, naps, ticket=None, keeper=keeper)
+    credentials = Renewing(revoked, unreached, "token-2")
+    client = make_client(server.url, tmp_path, naps, ticket=None, credentials=credentials)
     with structlog.testing.capture_logs() as entries:
         async with connected(client):
             assert naps.taken[0] == LINE_REFUSED_DELAY_S

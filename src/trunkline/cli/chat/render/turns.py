@@ -51,7 +51,7 @@ class Turn:
 
 
 class Turns:
-    """By name. `is_lost`: events were lost, so that the last words decide what was said."""
+    """By name. `is_lost`: events were lost, so that the whole text at the end decides."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

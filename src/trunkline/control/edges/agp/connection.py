@@ -126,7 +126,7 @@ class AgpLine(Socket):
             self._host.surprises.saw_fields(WIRE, payload, _END_FIELDS)
 
     def _other(self, message: Uplink | Unknown) -> None:
-        """Everything but a piece of a turn at work."""
+        """Everything but a piece of an active turn."""
         self.count()
         received, kind = self._metrics.received, type(message)
         received[kind] = received.get(kind, 0) + 1

@@ -22,7 +22,7 @@ from trunkline.wire.commands import Say
 from trunkline.wire.yeaft.agent import SlashCommands
 
 _SESSIONS_AT_ONCE = 500
-_RECALLED_EVENTS = 5_000  # of a turn that was at work; what it said before is in the log only
+_RECALLED_EVENTS = 5_000  # of a turn that was active; what it said before is in the log only
 
 
 class YeaftRecords:

@@ -80,7 +80,7 @@ class Visit:
         return await self.core.machines.get(session.machine_id)
 
     async def is_busy(self, session: Session) -> bool:
-        """Whether its machine is at a turn of it."""
+        """Whether it has an active turn."""
         machine = await self.machine_of(session)
         return machine is not None and machine.core.is_busy(session.id)
 

@@ -1,4 +1,4 @@
-"""The gateway's keeper: a small process between the daemon and the gateway.
+"""The gateway's supervisor: a small process between the daemon and the gateway.
 
     python -m trunkline.execution.runtimes.openclaw.guard PROGRAM ARGUMENT…
 

@@ -223,7 +223,7 @@ class ForeignClient(Wire, ABC):
         self.pass_on(session_id, end, is_expected=False)
 
     def cancel(self, session_id: str, turn_id: str) -> None:
-        """The one at work is ended by its session; any other ends here."""
+        """The active one is ended by its session; any other ends here."""
         current = self.prompts.current(session_id)
         if current is not None and current.turn_id == turn_id:
             self.deliver(session_id, "cancel", {"reason": "user_cancelled"})

@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 from trunkline import limits
 from trunkline.execution.json_object import Json
 
-WIRE_PROMPTS_CHARS_MAX = 64 * limits.MIB  # of what was said to sessions, at work and waiting
+WIRE_PROMPTS_CHARS_MAX = 64 * limits.MIB  # of what was said to sessions, active and waiting
 
 T = TypeVar("T")
 
@@ -34,12 +34,12 @@ class Prompts:
     """By session. A session with nothing to do is not here."""
 
     def __init__(self, waiting_max: int = limits.SESSION_PROMPTS_MAX) -> None:
-        """`waiting_max`: of one session, behind the one at work."""
+        """`waiting_max`: of one session, behind the active one."""
         self._waiting_max = waiting_max
         self._sessions: dict[str, deque[Prompt]] = {}
         self._chars = 0
         self.count = 0
-        """Of all sessions, at work and waiting."""
+        """Of all sessions, active and waiting."""
 
     def __contains__(self, session_id: object) -> bool:
         return session_id in self._sessions
@@ -48,11 +48,11 @@ class Prompts:
         return iter(self._sessions)
 
     def __len__(self) -> int:
-        """The sessions at work."""
+        """The sessions with an active turn."""
         return len(self._sessions)
 
     def add(self, session_id: str, prompt: Prompt) -> bool:
-        """True: it is the one at work now. Raises OverflowError when too many wait."""
+        """True: it is the active one now. Raises OverflowError when too many wait."""
         waiting = self._sessions.get(session_id, deque())
         if len(waiting) > self._waiting_max:
             raise OverflowError(f"more than {self._waiting_max} messages wait")
@@ -71,14 +71,14 @@ class Prompts:
         return any(one.turn_id == turn_id for one in self._sessions.get(session_id, ()))
 
     def has_other(self, session_id: str, turn_id: str | None) -> bool:
-        """Whether there is more to do when that turn ends (None: the one at work)."""
+        """Whether there is more to do when that turn ends (None: the active one)."""
         waiting = self._sessions.get(session_id, deque())
         if turn_id is None:
             return len(waiting) > 1
         return any(one.turn_id != turn_id for one in waiting)
 
     def ended(self, session_id: str, turn_id: str | None) -> Prompt | None:
-        """A turn has its end (None: the one at work). The one to be worked on next."""
+        """A turn has its end (None: the active one). The one to be worked on next."""
         waiting = self._sessions.get(session_id)
         ids = [one.turn_id for one in waiting or ()]
         if not waiting or (turn_id is not None and turn_id not in ids):

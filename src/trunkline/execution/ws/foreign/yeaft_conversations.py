@@ -1,4 +1,4 @@
-"""What a Yeaft server is told of this machine's conversations: which there are, which are at work.
+"""What a Yeaft server is told of this machine's conversations: which there are, which are active.
 
 A deployed server drops what is said in conversations that were not named on its line, and ends of
 turns that it does not know to run: the line asks here before a session speaks. What is said in them

@@ -1,4 +1,4 @@
-"""Ends that machines owe, and reports that were taken.
+"""Ends that machines had not sent yet, and reports that were taken.
 
 A new database has both from `records_0001`, which makes the tables as the code has them now.
 """
