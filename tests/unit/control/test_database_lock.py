@@ -11,6 +11,7 @@ from pathlib import Path
 import aiohttp
 import asyncpg
 import pytest
+from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
 from tests.support.eventually import eventually, until
@@ -169,6 +170,18 @@ async def test_every_connection_to_a_database_is_found_dead_by_the_system(
             assert one.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 30_000
             assert one.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 10
             assert one.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+    await close_engine(engine)
+
+
+async def test_the_database_gives_up_on_every_connection_that_says_nothing(url: str) -> None:
+    """On one that is cut off, and on one that stands still in the middle of a transaction."""
+    engine = open_engine(url)
+    async with engine.connect() as connection:
+        query = text("SELECT name, reset_val FROM pg_settings WHERE source = 'session'")
+        here = {name for name, _ in await connection.execute(query)}
+        timeout = await connection.scalar(text("SHOW idle_in_transaction_session_timeout"))
+    assert here >= {f"tcp_{name}" for name in ("keepalives_idle", "user_timeout")}
+    assert timeout == "1min"
     await close_engine(engine)
 
 

@@ -48,6 +48,9 @@ async def upgrade(engine: AsyncEngine, branch: str) -> None:
         if connection.dialect.name == "sqlite":
             # Python's SQLite begins no transaction for what changes tables.
             await connection.exec_driver_sql("BEGIN IMMEDIATE")
+        else:
+            # However long it thinks between two statements.
+            await connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
         await connection.run_sync(_upgrade, branch)
     if found is not None:
         _log.info("the database is upgraded", new=HEADS[branch])
