@@ -13,7 +13,7 @@ from bench.node.runtimes import BY_HAND, RUNTIMES
 from bench.results import Metric, Results, Samples
 from bench.sides.crowd import OnPostgres
 from bench.sides.wires import AGP, SEMIBOT, YEAFT
-from bench.stored import commits, journal_start
+from bench.stored import commits, disk, journal_start
 
 OURS = "trunkline"
 ON_POSTGRES = OnPostgres.name
@@ -67,7 +67,8 @@ def verdicts(results: Results) -> list[Verdict]:
         _at_most(results, Metric.IDLE_READER, budgets.IDLE_READER_KIB_MAX),
         _at_most(results, Metric.SESSIONS_GROWTH, budgets.SESSIONS_GROWTH_MIB_MAX),
         _at_most(results, Metric.REPLAY, budgets.REPLAY_MS_MAX),
-        _added_by_journal(results),
+        _full_journal(results),
+        _on_disk(results),
         _at_most(results, Metric.LAST_PAGE, budgets.LAST_PAGE_MS_MAX),
         _at_most(results, Metric.SESSION_START, budgets.SESSION_START_MS_MAX),
         _at_most(results, Metric.SESSION_READY_MEMORY, budgets.SESSION_MIB_MAX),
@@ -172,16 +173,29 @@ def _added(results: Results, metric: Metric, most: float) -> Verdict:
     return Verdict(asks, seen, added <= most)
 
 
-def _added_by_journal(results: Results) -> Verdict:
-    """What is left of a start when that of a server with an empty journal is taken away."""
-    asks = f"a full journal, {Metric.JOURNAL_START.value}: ≤ {budgets.JOURNAL_START_MS_MAX:g} more"
+def _full_journal(results: Results) -> Verdict:
+    """The whole start; that with an empty journal only says how much of it the journal is."""
+    asks = f"a full journal, {Metric.JOURNAL_START.value}: ≤ {budgets.JOURNAL_START_MS_MAX:g}"
     full = results.of(Metric.JOURNAL_START, journal_start.FULL)
     empty = results.of(Metric.JOURNAL_START, journal_start.EMPTY)
-    if full is None or empty is None:
+    if full is None:
         return Verdict(asks, "–", None)
-    added = full.middle - empty.middle
-    seen = f"{added:.0f} ({full.middle:.0f} − {empty.middle:.0f} with nothing in it)"
-    return Verdict(asks, seen, added <= budgets.JOURNAL_START_MS_MAX)
+    seen = f"{full.middle:.0f}"
+    if empty is not None:
+        seen += f" ({empty.middle:.0f} with nothing in it)"
+    return Verdict(asks, seen, full.middle <= budgets.JOURNAL_START_MS_MAX)
+
+
+def _on_disk(results: Results) -> Verdict:
+    most = budgets.DISK_RATIO_TO_EVENTS_MAX
+    asks = f"a session with one turn that writes a note, on the disk: ≤ {most:g} × its events"
+    events = results.of(Metric.DISK, disk.row(disk.NOTE, disk.EVENTS))
+    file = results.of(Metric.DISK, disk.row(disk.NOTE, disk.FILE))
+    if events is None or file is None:
+        return Verdict(asks, "–", None)
+    ratio = file.middle / events.middle
+    seen = f"{ratio:.2f} × ({file.middle:.1f} KiB for {events.middle:.1f})"
+    return Verdict(asks, seen, ratio <= most)
 
 
 def _added_to_programs(results: Results) -> list[Verdict]:

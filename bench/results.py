@@ -28,7 +28,7 @@ class Metric(Enum):
     JOURNAL_START = "start after a kill, ms"
     COMMIT = "a commit of one event of each session, ms"
     FOLD = "the fold behind it, for each event, µs"
-    DISK = "a session with one short turn of the demo, KiB"
+    DISK = "a session with one short turn, KiB"
     IDLE_LINE = "memory per idle line, KiB"
     IDLE_READER = "memory per idle reader, KiB"
     SESSIONS_FIRST = "resident memory after the first tenth of sessions that came and went, MiB"

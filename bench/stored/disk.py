@@ -1,7 +1,8 @@
 """The scenario `disk`: what a session with one short turn weighs, as events and on the disk.
 
 Everything is real: `trunkline up` with its own machine and the demo model, which says what it can
-do. The server is stopped properly before its file is looked at: nothing waits beside it.
+do, or writes a note. The server is stopped properly before its file is looked at: all is folded by
+then, and nothing waits beside it.
 """
 
 import http.client
@@ -18,8 +19,13 @@ from bench.results import Metric, Results
 EVENTS = "its events"
 FILE = "the log's file in SQLite"
 _NO_MODEL = "http://127.0.0.1:9"  # nobody asks it: sessions name the demo
-_MESSAGE = "help"
+HELP, NOTE = "help", "a note"
+_PROSE = Path(__file__).parents[2] / "docs" / "concepts" / "log-store.md"
 _ENDS = ("execution_complete", "execution_error")
+
+
+def row(turn: str, what: str) -> str:
+    return f"{turn}: {what}"
 
 
 def disk(_number: int, results: Results) -> list[str]:
@@ -33,27 +39,30 @@ def disk(_number: int, results: Results) -> list[str]:
 
 
 def _measure(folder: Path, results: Results) -> None:
-    _sessions(folder, 1)  # the file has its tables, and a first page of each
-    before = _file_bytes(folder)
-    events = _sessions(folder, budgets.DISK_SESSIONS)
-    grown = _file_bytes(folder) - before
-    results.add(Metric.DISK, EVENTS, events / budgets.DISK_SESSIONS / 1024)
-    results.add(Metric.DISK, FILE, grown / budgets.DISK_SESSIONS / 1024)
+    prose = " ".join(_PROSE.read_text("utf-8").split())[: budgets.DISK_NOTE_CHARS]
+    _sessions(folder, "help", 1)  # the file has its tables, and a first page of each
+    for turn, message in ((HELP, "help"), (NOTE, f"write {{}}.md: {prose}")):
+        before = _file_bytes(folder)
+        events = _sessions(folder, message, budgets.DISK_SESSIONS)
+        grown = _file_bytes(folder) - before
+        results.add(Metric.DISK, row(turn, EVENTS), events / budgets.DISK_SESSIONS / 1024)
+        results.add(Metric.DISK, row(turn, FILE), grown / budgets.DISK_SESSIONS / 1024)
 
 
-def _sessions(folder: Path, count: int) -> int:
+def _sessions(folder: Path, message: str, count: int) -> int:
     """So many, each with a turn; the bytes of all their events."""
     system = System(folder, _NO_MODEL)
     try:
-        return sum(_turn(system) for _ in range(count))
+        # The files are in one folder: each is new there.
+        return sum(_turn(system, message.replace("{}", str(one))) for one in range(count))
     finally:
         system.stop()
 
 
-def _turn(system: System) -> int:
+def _turn(system: System, message: str) -> int:
     session_id = system.session({"agent_config": {"model": "demo"}})
     stream = system.stream(session_id)
-    system.call("POST", f"/sessions/{session_id}/messages", {"message": _MESSAGE})
+    system.call("POST", f"/sessions/{session_id}/messages", {"message": message})
     size = 0
     for data in _events(stream):
         size += len(data)

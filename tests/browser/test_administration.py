@@ -1,10 +1,12 @@
 """What those who run it do in the page: people, tokens, audit, usage, the organisation, health."""
 
 import re
+from pathlib import Path
 
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from tests.browser.harness import MARKS, Visits, axe
+from tests.support.control import ControlProcess
 from tests.support.eventually import eventually
 from tests.support.model_server import Turn
 from tests.support.node import World
@@ -124,3 +126,35 @@ async def test_the_organisation_keeps_its_sessions_for_so_many_days(page: Page) 
     await expect(page.get_by_text("Saved.")).to_be_visible()
     await page.reload()
     await expect(days).to_have_value("90")
+
+
+async def test_admins_see_on_every_page_that_the_disk_runs_low_and_others_do_not(
+    browser: Browser, tmp_path: Path
+) -> None:
+    low = re.compile(r"^The server's disk runs low: [\d,.]+ (K|M|G|T)i?B free\. Make room")
+    async with ControlProcess(tmp_path / "data", low_disk_bytes=2**60) as control:
+        admin = await control.user("ada", role="admin")
+        visits = Visits(browser, control, admin)
+        page = await visits.user("/")
+        for place in ("/", "/tokens", "/health"):
+            await page.goto(place)
+            await expect(page.get_by_role("status").filter(has_text=low)).to_be_visible()
+        assert await axe(page) == []
+        members = await visits.user("/tokens", as_user=await control.user("mei"))
+        await expect(members.get_by_role("button", name="Issue token")).to_be_visible()
+        await expect(members.get_by_text("disk runs low")).to_have_count(0)
+        await visits.close()
+        assert visits.watch.problems == []
+
+
+async def test_nobody_is_told_of_a_disk_with_room(browser: Browser, tmp_path: Path) -> None:
+    async with ControlProcess(tmp_path / "data", low_disk_bytes=0) as control:
+        visits = Visits(browser, control, await control.user("ada", role="admin"))
+        page = await visits.user(None)
+        async with page.expect_response("**/api/v1/health") as looked:
+            await page.goto("/tokens")
+        assert (await (await looked.value).json())["disk"]["is_low"] is False
+        await expect(page.get_by_role("button", name="Issue token")).to_be_visible()
+        await expect(page.get_by_text("disk runs low")).to_have_count(0)
+        await visits.close()
+        assert visits.watch.problems == []

@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -224,6 +224,7 @@ async def running(
     clock: Clock = now_ms,
     tuning: Tuning = DEFAULT,
     now: Seconds = time.monotonic,
+    lost: Callable[[str], None] | None = None,
     **settings: Any,
 ) -> AsyncIterator[LocalControl]:
     """A control plane inside this event loop: for tests that turn its clocks and limits."""
@@ -234,7 +235,7 @@ async def running(
     records = RecordStore(await open_migrated(store_url(chosen), "records"))
     records.writes = Writes()
     disk = Disk(await open_segments(chosen, tuning), records.writes)
-    server = Server(Core(chosen, records, disk, keys, ADMIN, clock, tuning, now))
+    server = Server(Core(chosen, records, disk, keys, ADMIN, clock, tuning, now), lost)
     info = await server.start()
     try:
         yield LocalControl(info.url, server, disk, records)

@@ -1,4 +1,5 @@
-"""A process that writes a log and folds it all the time, to be killed: `python -m … FILE`.
+"""A process that writes a log and folds it all the time, to be killed: `python -m … FILE`, or the
+address of a PostgreSQL database.
 
 Says on its output how many commits are made. Each commit is the next event of every session."""
 
@@ -6,6 +7,8 @@ import asyncio
 import sys
 from pathlib import Path
 
+from trunkline.control.log.journal import Journal
+from trunkline.control.log.postgres_segments import PostgresSegments
 from trunkline.control.log.sqlite_segments import SqliteSegments
 from trunkline.control.log.store import NoteRow, Segment
 from trunkline.control.tuning import Tuning
@@ -21,8 +24,14 @@ def said(session_id: str, number: int) -> Segment:
     )
 
 
-async def write(file: Path) -> None:
-    store = await SqliteSegments.open(file, tuning=TUNING)
+async def opened(place: str) -> Journal:
+    if "://" in place:
+        return await PostgresSegments.open(place, tuning=TUNING)
+    return await SqliteSegments.open(Path(place), tuning=TUNING)
+
+
+async def write(place: str) -> None:
+    store = await opened(place)
     head = (await store.heads(SESSIONS[:1])).get(SESSIONS[0])
     number = 0 if head is None else head.last_id
     while True:
@@ -32,4 +41,4 @@ async def write(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(write(Path(sys.argv[1])))
+    asyncio.run(write(sys.argv[1]))

@@ -38,8 +38,8 @@ class MemoryTables:
         self._step = step
         self._epoch = 0
 
-    async def claim(self) -> int:
-        self._disk.epoch += 1
+    async def claim(self, at_least: int) -> int:
+        self._disk.epoch = max(self._disk.epoch + 1, at_least)
         self._epoch = self._disk.epoch
         return self._epoch
 

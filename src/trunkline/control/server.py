@@ -134,6 +134,9 @@ class Server:
 
     def _sweeping(self) -> Iterator[None]:
         core = self.core
+        # First: where anything else fails each time, it stops all the same.
+        if self._lost is not None and core.storage.cause == causes.TAKEN:
+            self._lost(fence.overtaken().message)
         yield from core.machines.sweep()
         for sweep in (
             *(core.auth.sweep, core.trail.sweep, core.taps.sweep, core.connections.sweep),
@@ -142,8 +145,6 @@ class Server:
         ):
             yield
             sweep()
-        if self._lost is not None and core.storage.cause == causes.TAKEN:
-            self._lost(fence.overtaken().message)
 
     async def _sweep_for_ever(self) -> None:
         sweeps = 0

@@ -19,6 +19,9 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     """Before something that failed is tried again: a commit, a record, a session's start."""
     stall_s: float = 1.0
     """A commit that takes longer: machines are not read until it is done."""
+    takeover_s: float = 10.0
+    """At the start, for what another one was writing into a PostgreSQL database: then silent
+    transactions are ended."""
     records_wait_s: float = 5.0
     """For the record of an event that was just shown."""
     drain_work_s: float = 3.0

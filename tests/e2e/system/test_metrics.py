@@ -1,11 +1,14 @@
 """The metrics of source document 000 §10, under its names, with its types and labels."""
 
+import shutil
+from pathlib import Path
+
 import aiohttp
 import pytest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.support.control import Control
+from tests.support.control import Control, running
 from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -134,3 +137,16 @@ async def test_labels_stay_within_what_is_known_whatever_machines_send(
     assert seen.value("ws_messages_received_total", type="unknown") == 5
     methods = {one.labels["method"] for one in seen.families["ws_request_duration_seconds"].samples}
     assert methods == {"unknown"}
+
+
+@pytest.mark.parametrize(("low_bytes", "is_low"), [(2**60, 1), (0, 0)])
+async def test_room_on_the_disk_is_told_and_whether_it_is_low(
+    tmp_path: Path, low_bytes: int, is_low: int
+) -> None:
+    async with running(tmp_path / "data", low_disk_bytes=low_bytes) as control:
+        seen = await _scrape(control)
+    assert seen.value("disk_low") == is_low
+    total = shutil.disk_usage(tmp_path).total
+    assert seen.value("disk_total_bytes") == total
+    assert 0 < (seen.value("disk_free_bytes") or 0) < total
+    assert (seen.value("database_bytes") or 0) > 0

@@ -52,6 +52,7 @@ def refused_because(error: BaseException) -> TrunklineError:
         (wrapped(OfServer("25006")), "disk read-only"),
         (wrapped(OfServer("57P03")), "database away"),
         (wrapped(OfServer("08006")), "database away"),
+        (wrapped(OfServer("25P03")), "database away"),
         (wrapped(OfServer("42P01")), None),
         (
             OperationalError("SELECT 1", {}, Exception(), connection_invalidated=True),

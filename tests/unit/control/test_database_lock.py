@@ -11,6 +11,7 @@ from pathlib import Path
 import aiohttp
 import asyncpg
 import pytest
+from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
 from tests.support.eventually import eventually, until
@@ -21,7 +22,7 @@ from trunkline.control.log.postgres_segments import PostgresSegments
 from trunkline.control.server import ServerInfo, serve
 from trunkline.control.settings import Settings
 from trunkline.control.store.database_lock import held
-from trunkline.control.store.engine import close_engine, open_engine
+from trunkline.control.store.engine import Store, close_engine, open_engine
 
 pytestmark = pytest.mark.slow
 
@@ -170,6 +171,40 @@ async def test_every_connection_to_a_database_is_found_dead_by_the_system(
             assert one.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 10
             assert one.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
     await close_engine(engine)
+
+
+async def test_the_database_gives_up_on_every_connection_that_says_nothing(url: str) -> None:
+    """On one that is cut off, and on one that stands still in the middle of a transaction."""
+    engine = open_engine(url)
+    async with engine.connect() as connection:
+        query = text("SELECT name, reset_val FROM pg_settings WHERE source = 'session'")
+        here = {name for name, _ in await connection.execute(query)}
+        timeout = await connection.scalar(text("SHOW idle_in_transaction_session_timeout"))
+    assert here >= {f"tcp_{name}" for name in ("keepalives_idle", "user_timeout")}
+    assert timeout == "1min"
+    await close_engine(engine)
+
+
+async def test_a_transaction_that_the_database_gave_up_on_is_refused_and_the_next_goes_well(
+    url: str, watcher: asyncpg.Connection
+) -> None:
+    """As after a host that was halted and goes on."""
+    store = await Store.open(url)
+
+    async def halted_in_a_transaction() -> None:
+        async with store.write() as connection:
+            pid = await connection.scalar(text("SELECT pg_backend_pid()"))
+            await connection.execute(text("SET idle_in_transaction_session_timeout = 1"))
+            alive = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1"
+            await eventually(lambda: watcher.fetchval(alive, pid), lambda count: count == 0)
+            await connection.execute(text("SELECT 1"))
+
+    with pytest.raises(Unavailable) as refused:
+        await halted_in_a_transaction()
+    assert refused.value.code == "DATABASE_UNREACHABLE"
+    async with store.write() as connection:
+        assert await connection.scalar(text("SHOW idle_in_transaction_session_timeout")) == "1min"
+    await store.close()
 
 
 def sockets_to(port: int) -> list[socket.socket]:

@@ -1,8 +1,6 @@
 """Migrations run once, bring every branch to its head, and agree with the tables in the code."""
 
 import re
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,8 +12,6 @@ from sqlalchemy import Connection, inspect, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from tests.unit.control.services.conftest import add_org, add_session, add_user
-from trunkline.control.log.sqlite_segments import SqliteSegments
-from trunkline.control.log.store import Head, Logged, NoteRow, Segment, Stored
 from trunkline.control.services.memory_search import by_words
 from trunkline.control.services.memory_terms import asked
 from trunkline.control.store import migrate, schema
@@ -231,72 +227,3 @@ async def test_memories_of_an_older_database_are_found_by_their_words(store: Sto
         for query in ("server", "上海"):
             found = await by_words(connection, org, None, asked(query))
             assert found == {"m": 1.0}
-
-
-_LOG_OF_THE_SECOND_VERSION = """
-CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY);
-INSERT INTO alembic_version VALUES ('{version}');
-CREATE TABLE segments (session_id VARCHAR(36) NOT NULL, last_id BIGINT NOT NULL,
-  first_id BIGINT NOT NULL, at BIGINT NOT NULL, machine_seq BIGINT, body BLOB NOT NULL,
-  PRIMARY KEY (session_id, last_id)) WITHOUT ROWID;
-INSERT INTO segments VALUES ('s', 2, 1, 10, 4, x'610a62'), ('s', 3, 3, 11, 5, x'63'),
-  ('counted', 0, 1, 12, 9, x''), ('cut', 9, 8, 13, NULL, x'680a69');
-CREATE TABLE notes (session_id VARCHAR(36) NOT NULL, number BIGINT NOT NULL,
-  after_id BIGINT NOT NULL, at BIGINT NOT NULL, body TEXT NOT NULL,
-  PRIMARY KEY (session_id, number)) WITHOUT ROWID;
-INSERT INTO notes VALUES ('s', 1, 2, 10, 'n1'), ('s', 2, 3, 11, 'n2'), ('noted', 1, 0, 12, 'm');
-"""
-
-
-async def test_a_log_of_an_earlier_version_is_read_by_position_and_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "log.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(_LOG_OF_THE_SECOND_VERSION.format(version="log_0002"))
-    store = await SqliteSegments.open(path)
-    assert await store.heads(["s", "counted", "cut", "noted", "nobody"]) == {
-        "s": Head(3, 5, 2, 1, 8),
-        "counted": Head(0, 9),
-        "cut": Head(9, None, 0, 8, 3),
-        "noted": Head(0, None, 1, 1, 1),
-    }
-    assert await store.front("s", 1) == [Stored(1, 2, 10, 5)]  # with a note
-    assert await store.front("counted", 1) == []
-    for session_id in ("s", "counted", "cut", "noted"):
-        last_id, _, note, *_ = (await store.heads([session_id]))[session_id]
-        notes = [NoteRow(note + 1, last_id + 1, "later")]
-        await store.append([Segment(session_id, last_id + 1, ["z"], "z", 20, 6, notes)])
-    wanted = [
-        Logged(1, 0, 10, "a"),
-        Logged(2, 0, 10, "b"),
-        Logged(2, 1, 10, "n1"),
-        Logged(3, 0, 11, "c"),
-        Logged(3, 2, 11, "n2"),
-        Logged(4, 0, 20, "z"),
-        Logged(4, 3, 20, "later"),
-    ]
-    for _ in range(2):
-        assert await store.entries("s", 0, 0) == wanted
-        assert await store.entries("s", 2, 1) == wanted[3:]
-        assert await store.read("s", 1, 10) == [(2, "b"), (3, "c"), (4, "z")]
-        assert await store.read("cut", 0, 10) == [(8, "h"), (9, "i"), (10, "z")]
-        assert await store.read("counted", 0, 10) == [(1, "z")]
-        await store.fold(all=True)
-    assert {one: head[:4] for one, head in (await store.heads(["s", "counted"])).items()} == {
-        "s": (4, 6, 3, 1),
-        "counted": (1, 6, 1, 1),
-    }
-    await store.close()
-
-
-async def test_a_log_of_the_first_version_gets_its_notes_and_keeps_its_events(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "log.db"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript(_LOG_OF_THE_SECOND_VERSION.format(version="log_0001"))
-        connection.execute("DROP TABLE notes")
-    store = await SqliteSegments.open(path)
-    assert await store.heads(["s"]) == {"s": Head(3, 5, bytes=4)}
-    await store.append([Segment("s", 4, [], "", 12, None, [NoteRow(1, 3, "n")])])
-    assert (await store.entries("s", 2, 0))[-2:] == [Logged(3, 0, 11, "c"), Logged(3, 1, 12, "n")]
-    await store.close()

@@ -65,7 +65,7 @@ class Journal:
     async def load(self) -> None:
         """Takes in what an earlier process has not folded, and cannot change any more."""
         unfolded = self._unfolded
-        self.epoch = await self._tables.claim()
+        self.epoch = await self._tables.claim(now_ms())
         while rows := await self._tables.journal(self._seq):
             for row in rows:
                 entries, size = unpack_row(row)

@@ -12,7 +12,8 @@ from trunkline.control.log.packing import JournalRow, NotesRow, SegmentRow
 from trunkline.control.log.store import Head, Stored
 from trunkline.control.log.tables import TAIL_ROWS, Fold, Tail, with_notes
 from trunkline.control.store.engine import close_engine, open_migrated
-from trunkline.control.store.fence import NODE, RAISE, overtaken
+from trunkline.control.store.fence import NODE, overtaken, raising
+from trunkline.control.store.takeover import lock_tables
 from trunkline.control.tuning import DEFAULT, Tuning
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class PostgresSegments(Journal):
 
     @classmethod
     async def open(cls, url: str, *, tuning: Tuning = DEFAULT) -> Self:
-        tables = PostgresTables(await open_migrated(url, "log"))
+        tables = PostgresTables(await open_migrated(url, "log"), tuning.takeover_s)
         store = cls(tables, tuning)
         try:
             await store.load()
@@ -90,17 +91,17 @@ class PostgresSegments(Journal):
 class PostgresTables:
     """`Tables` of that database."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, takeover_s: float = DEFAULT.takeover_s) -> None:
         self._engine = engine
+        self._takeover_s = takeover_s
         self._writer: Any = None
         """A connection of the pool that stays with the commits."""
         self._epoch = 0
 
-    async def claim(self) -> int:
+    async def claim(self, at_least: int) -> int:
         async with self._begin(is_ours=False) as connection:
-            # Waits for those who write, and lets nobody begin. Backups go on.
-            await connection.execute("LOCK TABLE nodes, journal IN EXCLUSIVE MODE")
-            self._epoch = int(await connection.fetchval(RAISE))
+            await lock_tables(connection, ("nodes", "journal"), self._takeover_s)
+            self._epoch = int(await connection.fetchval(raising(at_least)))
         return self._epoch
 
     async def append(self, rows: list[JournalRow], *, again: bool) -> None:

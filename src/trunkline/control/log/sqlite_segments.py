@@ -18,7 +18,7 @@ from trunkline.control.log.store import Head, Stored
 from trunkline.control.log.tables import TAIL_ROWS, Fold, Tail, with_notes
 from trunkline.control.store import causes
 from trunkline.control.store.engine import close_engine, open_migrated, sqlite_url
-from trunkline.control.store.fence import NODE, RAISE, overtaken
+from trunkline.control.store.fence import NODE, overtaken, raising
 from trunkline.control.tuning import DEFAULT, Tuning
 
 _T = TypeVar("_T")
@@ -103,8 +103,8 @@ class SqliteTables:
     async def connect(self) -> None:
         await self._run(self._connect)
 
-    async def claim(self) -> int:
-        self._epoch = await self._run(self._claim)
+    async def claim(self, at_least: int) -> int:
+        self._epoch = await self._run(self._claim, at_least)
         return self._epoch
 
     async def append(self, rows: list[JournalRow], *, again: bool) -> None:
@@ -198,8 +198,8 @@ class SqliteTables:
         if hasattr(self, "_connection"):
             self._connection.close()
 
-    def _claim(self) -> int:
-        [(epoch,)] = self._connection.execute(RAISE).fetchall()
+    def _claim(self, at_least: int) -> int:
+        [(epoch,)] = self._connection.execute(raising(at_least)).fetchall()
         return int(epoch)
 
     @contextmanager

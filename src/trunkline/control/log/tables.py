@@ -36,9 +36,10 @@ class Fold(NamedTuple):
 
 
 class Tables(Protocol):
-    async def claim(self) -> int:
+    async def claim(self, at_least: int) -> int:
         """From here on nobody else writes, neither late nor again: whoever does later what changes
-        something is Overtaken. What others began before is done. Returns the epoch."""
+        something is Overtaken. What others began before is done. Returns the epoch: that one, or
+        more than the last."""
 
     async def append(self, rows: list[JournalRow], *, again: bool) -> None:
         """`again`: they may be there already, and then stay."""

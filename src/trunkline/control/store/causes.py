@@ -52,7 +52,8 @@ _OF_SQLSTATE = {
     "58030": DISK_ERROR,
     "55P03": LOCKED,
 }
-_AWAY_STATES = ("08", "57P", "533", "534")  # lost, shutting down or starting, no connection left
+# Lost, shutting down or starting, no connection left, given up on in a transaction.
+_AWAY_STATES = ("08", "57P", "533", "534", "25P03")
 _AWAY_ERRORS = (ConnectionError, TimeoutError, socket.gaierror)
 _CODES = frozenset((NoRoom.code, "DATABASE_UNREACHABLE", Overtaken.code, "NOT_WRITABLE"))
 _ERRORS_DEEP_MAX = 10

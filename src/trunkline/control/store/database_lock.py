@@ -40,16 +40,9 @@ _HOLDER = text(
     " AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
     f" AND held.classid = {_LOCK} AND held.objid::bigint = {_SCHEMA}"
 )
-_SET = text("SELECT set_config(name, :value, false) FROM pg_settings WHERE name = :name")
-_SETTINGS = {
-    # A host that is gone says nothing: its lock is let go after a minute.
-    "tcp_keepalives_idle": "30",
-    "tcp_keepalives_interval": "10",
-    "tcp_keepalives_count": "3",
-    "tcp_user_timeout": "60000",
-}
+_NAME = text("SELECT set_config('application_name', :name, false)")
 _PROBE_S, _ANSWER_S = 15.0, 10.0
-"""Together less than that minute."""
+"""Together less than the minute after which the database gives up on one (`postgres`)."""
 _TRIES = 20  # a process that was killed is still being cleaned up after
 _PAUSE_S = 0.1
 _NAME_CHARS_MAX = 63  # PostgreSQL cuts off the rest
@@ -139,8 +132,7 @@ class _Lock:
         return holder
 
     async def _try(self, connection: AsyncConnection) -> str | None:
-        for name, value in {"application_name": self.name, **_SETTINGS}.items():
-            await connection.execute(_SET, {"name": name, "value": value})
+        await connection.execute(_NAME, {"name": self.name})
         while not await connection.scalar(_TAKE):
             if (holder := await connection.scalar(_HOLDER)) is not None:  # else it just let go
                 return str(holder)

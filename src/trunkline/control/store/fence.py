@@ -11,10 +11,15 @@ NODE = "embedded"
 """Who writes the journal. There is one control plane, and nobody that could take its place but
 itself."""
 
-RAISE = (
-    f"INSERT INTO nodes (node, epoch) VALUES ('{NODE}', 1)"  # noqa: S608
-    " ON CONFLICT (node) DO UPDATE SET epoch = nodes.epoch + 1 RETURNING epoch"
-)
+
+def raising(at_least: int) -> str:
+    """The statement. `at_least`: the time in ms; a database that was put back by its own tools has
+    an older number, and counting on from there would give one that somebody else has."""
+    return (
+        f"INSERT INTO nodes (node, epoch) VALUES ('{NODE}', {at_least:d})"  # noqa: S608
+        " ON CONFLICT (node) DO UPDATE SET epoch = CASE WHEN nodes.epoch < excluded.epoch"
+        " THEN excluded.epoch ELSE nodes.epoch + 1 END RETURNING epoch"
+    )
 
 
 def overtaken() -> Overtaken:

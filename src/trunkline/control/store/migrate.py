@@ -23,6 +23,7 @@ from trunkline.control.store import backup
 _log = structlog.get_logger(__name__)
 
 _SCRIPTS = Path(__file__).parent / "migrations"
+_TELL_S = 2.0
 
 HEADS = {"records": "records_0022", "log": "log_0004"}
 """The newest revision of each branch."""
@@ -31,8 +32,9 @@ VERSIONS = "SELECT version_num FROM alembic_version"
 """The revisions that a database has."""
 
 
-async def upgrade(engine: AsyncEngine, branch: str) -> None:
-    """Unavailable for a database of a newer version, and for one that cannot be copied."""
+async def upgrade(engine: AsyncEngine, branch: str, tell_s: float = _TELL_S) -> None:
+    """Unavailable for a database of a newer version, and for one that cannot be copied. `tell_s`:
+    between two words of a long one about how far it is."""
     async with engine.connect() as connection:
         found = revision(await connection.run_sync(versions), branch)
     if found == HEADS[branch]:
@@ -48,7 +50,10 @@ async def upgrade(engine: AsyncEngine, branch: str) -> None:
         if connection.dialect.name == "sqlite":
             # Python's SQLite begins no transaction for what changes tables.
             await connection.exec_driver_sql("BEGIN IMMEDIATE")
-        await connection.run_sync(_upgrade, branch)
+        else:
+            # However long it thinks between two statements.
+            await connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+        await connection.run_sync(_upgrade, branch, tell_s)
     if found is not None:
         _log.info("the database is upgraded", new=HEADS[branch])
 
@@ -100,11 +105,11 @@ def _known() -> frozenset[str]:
     return frozenset(path.stem for path in (_SCRIPTS / "versions").glob("*.py"))
 
 
-def _upgrade(connection: Connection, branch: str) -> None:
+def _upgrade(connection: Connection, branch: str, tell_s: float) -> None:
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
-    config.attributes["connection"] = connection
+    config.attributes |= {"connection": connection, "tell_s": tell_s}
     command.upgrade(config, f"{branch}@head")

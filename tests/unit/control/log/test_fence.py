@@ -7,8 +7,12 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+from sqlalchemy.engine import make_url
+from structlog.testing import capture_logs
 
-from tests.support.eventually import WAIT_S, eventually
+from tests.support.clock import FakeClock
+from tests.support.control import running
+from tests.support.eventually import WAIT_S, eventually, until
 from tests.support.memory_tables import MemoryTables, TablesDisk
 from tests.unit.control.postgres import Postgres
 from trunkline.control.clock import now_ms
@@ -23,12 +27,14 @@ from trunkline.control.log.sqlite_segments import SqliteSegments, SqliteTables
 from trunkline.control.log.store import Head, Segment
 from trunkline.control.log.tables import Fold, Tables
 from trunkline.control.store import causes
-from trunkline.control.store.engine import Store, open_migrated, sqlite_url
+from trunkline.control.store.engine import Store, close_engine, open_migrated, sqlite_url
+from trunkline.control.store.fence import overtaken
 from trunkline.control.tuning import Tuning
 
 Open = Callable[[], Awaitable[Tables]]
 
 WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+WAITS = "the start waits for transactions in the database"
 
 
 @pytest.fixture
@@ -85,11 +91,11 @@ LATE: dict[str, Callable[[Tables], Awaitable[object]]] = {
 @pytest.mark.parametrize("late", LATE)
 async def test_what_comes_late_changes_nothing(opening: Open, late: str) -> None:
     first = await opening()
-    assert await first.claim() == 1
+    assert await first.claim(1) == 1
     await first.append([row(1)], again=False)
     await first.fold([Fold("s", Head(3, None), [], [], [], [])])
     second = await opening()
-    assert await second.claim() == 2
+    assert await second.claim(1) == 2
     with pytest.raises(Overtaken) as refused:
         await LATE[late](first)
     assert causes.cause_of(refused.value) == causes.TAKEN
@@ -99,16 +105,29 @@ async def test_what_comes_late_changes_nothing(opening: Open, late: str) -> None
     assert await second.journal(0) == [row(1), row(2)]
 
 
+async def test_what_is_older_than_a_database_that_was_put_back_has_no_number_of_its_own(
+    opening: Open,
+) -> None:
+    """Counting on from an old copy would reach the number of one that ran before it was put back,
+    and may run still."""
+    first = await opening()
+    assert await first.claim(1_000) == 1_000
+    second = await opening()
+    assert await second.claim(900) == 1_001
+    third = await opening()
+    assert await third.claim(5_000) == 5_000
+
+
 @pytest.mark.slow
 async def test_who_overtakes_waits_for_a_commit_that_is_under_way(url: str) -> None:
     first = PostgresTables(await open_migrated(url, "log"))
-    epoch = await first.claim()
+    epoch = await first.claim(1)
     by_hand = await asyncpg.connect(url.replace("+asyncpg", ""))
     under_way = by_hand.transaction()
     await under_way.start()
     await by_hand.execute("INSERT INTO journal VALUES (5, 'embedded', $1, 10, 'x')", epoch)
     second = PostgresTables(await open_migrated(url, "log"))
-    claiming = asyncio.create_task(second.claim())
+    claiming = asyncio.create_task(second.claim(1))
     await eventually(lambda: by_hand.fetchval(WAITING))
     await under_way.commit()
     await claiming
@@ -118,10 +137,55 @@ async def test_who_overtakes_waits_for_a_commit_that_is_under_way(url: str) -> N
 
 
 @pytest.mark.slow
+async def test_a_start_ends_a_transaction_whose_client_was_cut_off_and_says_so(url: str) -> None:
+    await close_engine(await open_migrated(url, "log"))
+    cut_off = await asyncpg.connect(url.replace("+asyncpg", ""))
+    ended = asyncio.Event()
+    cut_off.add_termination_listener(lambda _connection: ended.set())
+    pid = cut_off.get_server_pid()
+    await cut_off.execute("BEGIN; INSERT INTO nodes VALUES ('other', 1)")
+    with capture_logs() as logs:
+        async with asyncio.timeout(WAIT_S):
+            segments = await PostgresSegments.open(url, tuning=Tuning(takeover_s=0.05))
+            await ended.wait()
+    told = [one for one in logs if one["event"] == WAITS]
+    assert [(one["pid"], one["state"]) for one in told[0]["of"]] == [(pid, "idle in transaction")]
+    assert [one["pid"] for one in logs if one["event"].startswith("ended a trans")] == [pid]
+    await segments.close()
+
+
+@pytest.mark.slow
+async def test_a_start_waits_for_what_it_may_not_end_and_says_so(url: str) -> None:
+    await close_engine(await open_migrated(url, "log"))
+    place = make_url(url)
+    by_hand = await asyncpg.connect(url.replace("+asyncpg", ""))
+    await by_hand.execute("DROP ROLE IF EXISTS limited; CREATE ROLE limited LOGIN")
+    await by_hand.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO limited")
+    engine = await open_migrated(
+        place.set(username="limited").render_as_string(hide_password=False), "log"
+    )
+    tables = PostgresTables(engine, takeover_s=0.05)
+    under_way = by_hand.transaction()
+    await under_way.start()
+    await by_hand.execute("SELECT epoch FROM nodes FOR KEY SHARE")
+    with capture_logs() as logs:
+        claiming = asyncio.create_task(tables.claim(1))
+        await until(lambda: [one for one in logs if one["event"] == WAITS], bool)
+        assert not claiming.done()
+    assert logs[0]["of"][0]["pid"] == by_hand.get_server_pid()
+    assert not [one for one in logs if one["event"].startswith("ended")]
+    await under_way.rollback()
+    await claiming
+    await tables.close()
+    await by_hand.execute("DROP OWNED BY limited; DROP ROLE limited")
+    await by_hand.close()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("late", ["a commit", "a large commit", "forgetting"])
 async def test_a_commit_that_waits_for_who_overtakes_is_not_made(url: str, late: str) -> None:
     tables = PostgresTables(await open_migrated(url, "log"))
-    await tables.claim()
+    await tables.claim(1)
     await tables.append([row(1)], again=False)  # prepared, and planned
     by_hand = await asyncpg.connect(url.replace("+asyncpg", ""))
     async with by_hand.transaction():
@@ -143,7 +207,7 @@ async def test_a_backup_of_the_database_keeps_nobody_from_starting(url: str) -> 
     async with dump.transaction():
         await dump.execute("LOCK TABLE nodes, journal, segments IN ACCESS SHARE MODE")
         async with asyncio.timeout(WAIT_S):
-            await tables.claim()
+            await tables.claim(1)
     for one in (dump, tables):
         await one.close()
 
@@ -193,3 +257,30 @@ async def test_what_could_not_be_written_is_delivered_to_nobody(tmp_path: Path) 
     assert await second.read("s", 0, 9) == [(1, "early"), (2, "other")]
     for one in (second, first):
         await one.close()
+
+
+class BrokenClock(FakeClock):
+    is_broken = False
+
+    def __call__(self) -> int:
+        if self.is_broken:
+            raise ArithmeticError("no time")
+        return super().__call__()
+
+
+async def test_a_server_learns_of_it_also_where_its_other_work_fails_each_time(
+    tmp_path: Path,
+) -> None:
+    told: list[str] = []
+    clock = BrokenClock()
+    by_hand = Tuning(sweep_s=3600.0)
+    async with running(tmp_path / "data", clock, by_hand, lost=told.append) as control:
+        other = await SqliteSegments.open(tmp_path / "data" / "log.db")
+        control.core.log.append(await control.core.log.open("s"), "late")
+        await control.stalled()
+        clock.is_broken = True
+        with pytest.raises(ArithmeticError):
+            control.sweep()
+        clock.is_broken = False
+        assert told == [overtaken().message]
+        await other.close()

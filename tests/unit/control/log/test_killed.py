@@ -1,20 +1,34 @@
-"""`kill -9` of a real process on a real file, in the middle of commits and folds."""
+"""`kill -9` of a real process on a real file or database, in the middle of commits and folds."""
 
-import sqlite3
+import asyncio
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tests.support.log_writer import SESSIONS, TUNING
-from trunkline.control.log.sqlite_segments import SqliteSegments
+import pytest
+from sqlalchemy import text
+
+from tests.support.log_writer import SESSIONS, opened
+from tests.unit.control.postgres import Postgres
 from trunkline.control.log.store import Logged
+from trunkline.control.store.engine import close_engine, open_engine, sqlite_url
 
 
-def _killed_after(file: Path, commits: int) -> int:
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
+    if request.param == "sqlite":
+        yield str(tmp_path / "log.db")
+    else:
+        server: Postgres = request.getfixturevalue("postgres")
+        async with server.database() as url:
+            yield url
+
+
+def _killed_after(place: str, commits: int) -> int:
     """How many commits it had made by its own word."""
     writer = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.log_writer", str(file)],
+        [sys.executable, "-m", "tests.support.log_writer", place],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -26,16 +40,22 @@ def _killed_after(file: Path, commits: int) -> int:
         return max([last, *(int(one) for one in writer.stdout.read().split("\n")[:-1])])
 
 
+async def _folded(place: str) -> int:
+    engine = open_engine(place if "://" in place else sqlite_url(Path(place)))
+    async with engine.connect() as connection:
+        found = await connection.scalar(text("SELECT count(*) FROM segments"))
+    await close_engine(engine)
+    return int(found or 0)
+
+
 async def test_what_a_killed_process_has_committed_is_there_once_and_the_next_goes_on(
-    tmp_path: Path,
+    place: str,
 ) -> None:
-    file = tmp_path / "log.db"
     for commits in (30, 60):
-        said = _killed_after(file, commits)
-        with closing(sqlite3.connect(file)) as connection:
-            folded = connection.execute("SELECT count(*) FROM segments").fetchone()[0]
-        assert folded  # so many commits are more than the journal takes without a fold
-        store = await SqliteSegments.open(file, tuning=TUNING)
+        said = await asyncio.to_thread(_killed_after, place, commits)
+        # So many commits are more than the journal takes without a fold.
+        assert await _folded(place)
+        store = await opened(place)
         heads = await store.heads(SESSIONS)
         ends = {(head.last_id, head.machine_seq, head.note) for head in heads.values()}
         (end,) = ends  # one commit is of all sessions, whole

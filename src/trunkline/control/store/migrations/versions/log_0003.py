@@ -3,7 +3,7 @@
 import time
 
 import structlog
-from alembic import op
+from alembic import context, op
 from sqlalchemy import Column, Connection, Table, func, insert, inspect, select
 
 from trunkline.control.store.log_schema import journal, logs, notes, segments
@@ -14,7 +14,6 @@ branch_labels = None
 depends_on = None
 
 _log = structlog.get_logger(__name__)
-_TELL_S = 2.0
 
 
 def upgrade() -> None:
@@ -40,9 +39,9 @@ def _widen(connection: Connection, table: Table, *names: str) -> None:
 def _fill(connection: Connection) -> None:
     sessions = select(segments.c.session_id).union(select(notes.c.session_id))
     ids = list(connection.scalars(sessions))
-    told = time.monotonic()
+    told, tell_s = time.monotonic(), context.config.attributes["tell_s"]
     for done, session_id in enumerate(ids):
-        if time.monotonic() - told > _TELL_S:
+        if time.monotonic() - told >= tell_s:
             told = time.monotonic()
             _log.info("the log is upgraded", sessions=len(ids), percent=100 * done // len(ids))
         connection.execute(insert(logs).values(**_row(connection, session_id)))
