@@ -4,14 +4,8 @@ import io
 
 import pytest
 
+from tests.support.clock import Clock
 from trunkline.cli.progress import Progress, silent
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.mark.parametrize(
@@ -25,7 +19,7 @@ class Clock:
 def test_in_a_terminal_one_line_is_drawn_anew_and_taken_away(
     seconds: tuple[float, ...], told: list[str]
 ) -> None:
-    out, clock = io.StringIO(), Clock()
+    out, clock = io.StringIO(), Clock(100.0)
     progress = Progress("packing", out, is_terminal=True, clock=clock)
     progress.at(1_500_000, 3_000_000)
     for one in seconds:
@@ -38,7 +32,7 @@ def test_in_a_terminal_one_line_is_drawn_anew_and_taken_away(
 
 
 def test_elsewhere_there_are_a_few_whole_lines_and_none_of_what_is_done_at_once() -> None:
-    out, clock = io.StringIO(), Clock()
+    out, clock = io.StringIO(), Clock(100.0)
     progress = Progress("packing", out, is_terminal=False, clock=clock)
     for tenth in range(250):
         clock.now = 100.0 + tenth / 10

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from tests.support.clock import Clock
 from tests.support.eventually import until
 from tests.unit.control.api.conftest import Api
 from tests.unit.control.api.test_machines import SAYS, online
@@ -21,13 +22,6 @@ WITH_KEY: dict[str, Any] = {
         "semigraph": {"usable": True, "models": {"providers": ["openai"], "any": False}}
     },
 }
-
-
-class Clock:
-    now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 @pytest.fixture
@@ -78,7 +72,7 @@ async def test_a_misspelt_model_is_refused_without_a_test_of_the_key(
         assert (await make(api, machine_id, name))[0] == 201, name
     assert (await make(api, machine_id, "gpt-97"))[0] == 400
     assert len(openai.requests) == 1  # it was asked a moment ago
-    clock.now_s += AGAIN_S
+    clock.now += AGAIN_S
     assert (await make(api, machine_id, "gpt-97"))[0] == 400
     assert len(openai.requests) == 2  # it may have that one by now
 

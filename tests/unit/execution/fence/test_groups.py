@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.clock import Clock
 from trunkline.execution.fence import groups, probe, words
 from trunkline.execution.fence.groups import EMPTY_S, Groups
 from trunkline.execution.fence.machine import Fence
@@ -32,13 +33,6 @@ def refused():
 print(refused())
 """
 STAYS = f"{ENTERED}; print('in', flush=True); sys.stdin.read()"
-
-
-class Clock:
-    now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 @pytest.fixture
@@ -76,7 +70,7 @@ def test_a_group_goes_when_its_session_has_no_process_and_none_is_about_to_come(
     made: Groups, clock: Clock
 ) -> None:
     folder = Path(made.of("s-1", tasks_max=10, memory_bytes=0))
-    clock.now_s = EMPTY_S - 1
+    clock.now = EMPTY_S - 1
     made.sweep()
     assert folder.exists()  # its process may be on its way
     with subprocess.Popen(
@@ -85,7 +79,7 @@ def test_a_group_goes_when_its_session_has_no_process_and_none_is_about_to_come(
         assert process.stdout is not None
         assert process.stdout.readline() == b"in\n"
         assert groups.tasks(str(folder)) == 1
-        clock.now_s = 10 * EMPTY_S
+        clock.now = 10 * EMPTY_S
         made.sweep()
         assert folder.exists()
         process.communicate()
