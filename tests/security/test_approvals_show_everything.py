@@ -24,6 +24,7 @@ from trunkline.cli.chat.render.plain import Plain
 from trunkline.cli.chat.render.transcript import Transcript
 from trunkline.cli.output import plain
 from trunkline.client import Event
+from trunkline.log_form import one_line
 from trunkline.wire.yeaft.messages import Question
 from trunkline.wire.yeaft.questions import asked
 
@@ -67,6 +68,37 @@ def test_every_wire_shows_all_that_a_question_names(fields: dict[str, Any]) -> N
     assert len(shown) == 4
     wanted = ("Eh?", "rm", "ls" if "ls" in str(fields) else "rm")
     assert all(word in one for one in shown for word in wanted), shown
+
+
+def test_whoever_is_asked_reads_what_keeps_the_session_in_wherever_they_are_asked() -> None:
+    """`fence` is a field of the event; Yeaft and MyAgent have none for it."""
+    event = {"type": "approval_request", "request_id": "q", "message": "May I?", "kind": "approve"}
+    event |= {
+        "tool_name": "bash",
+        "tool_input": {"command": "ls"},
+        "fence": "files:\n\x1b[2Jkernel",
+    }
+    assert question(event).split("\n")[1] == f"  fence: {one_line(event['fence'])}"
+    assert "\x1b" not in question(event)
+    event["fence"] = "files: kernel"
+    [page] = [one["metadata"]["plan_summary"] for one in on_myagent(event)]
+    prompts = [
+        next(
+            one["prompt"]
+            for one in on_yeaft(json.dumps(event), deployed=deployed)
+            if "prompt" in one
+        )
+        for deployed in (False, True)
+    ]
+    for shown in (page, *prompts):
+        assert shown.split("\n")[:2] == ["May I?", "Fence: files: kernel"]
+        assert "ls" in shown.split("\n")[2]
+    event["kind"] = "input"
+    for shown in (
+        question(event),
+        *(one["prompt"] for one in on_yeaft(json.dumps(event)) if "prompt" in one),
+    ):
+        assert "ernel" not in shown
 
 
 @pytest.mark.parametrize("chars", [301, 20_001, 150_000])
