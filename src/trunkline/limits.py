@@ -15,6 +15,7 @@ AUTH_QUEUE_MAX = 64  # frames that may wait while a token is being checked
 AUTH_FRAME_BYTES_MAX = 64 * 1024  # a frame before `init`
 RESUME_GRACE_S = 1.0  # a machine that returns says `resume` before it is told anything
 FORK_HISTORY_BYTES_MAX = 2 * MIB  # of a copied session: the newest turns that fit in its start
+WORKTREE_TURNS_MAX = 1_000  # of a session, the newest: their files are kept, and copied by name
 HISTORY_BYTES_MAX = 512 * 1024  # of a `user_message`: the newest turns that fit
 HEARTBEAT_INTERVAL_S = 10.0
 HEARTBEAT_SILENCE_S = 30.0  # three missed heartbeats: the line is dead, close 4008

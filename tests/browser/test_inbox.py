@@ -67,6 +67,8 @@ async def test_a_whole_command_is_shown_and_always_makes_the_rule_that_was_shown
         await page.get_by_role("link", name="Inbox").click()
         question = card(page, "Always")
         await expect(question.get_by_text("mkdir -p always", exact=True)).to_be_visible()
+        fence = talk.events("approval_request")[0]["fence"]
+        await expect(question.get_by_text(f"Fence: {fence}", exact=True)).to_be_visible()
         await question.get_by_role("button", name="Always").click()
         await expect(question.get_by_text("allow bash(mkdir -p always)")).to_be_visible()
         assert await axe(page) == []

@@ -24,6 +24,7 @@ from trunkline.cli.chat.render.plain import Plain
 from trunkline.cli.chat.render.transcript import Transcript
 from trunkline.cli.output import plain
 from trunkline.client import Event
+from trunkline.log_form import one_line
 from trunkline.wire.yeaft.messages import Question
 from trunkline.wire.yeaft.questions import asked
 
@@ -67,6 +68,32 @@ def test_every_wire_shows_all_that_a_question_names(fields: dict[str, Any]) -> N
     assert len(shown) == 4
     wanted = ("Eh?", "rm", "ls" if "ls" in str(fields) else "rm")
     assert all(word in one for one in shown for word in wanted), shown
+
+
+def on_yeaft_pages(event: dict[str, Any]) -> list[str]:
+    """What a question says there, in either form of the protocol."""
+    told = [
+        one for deployed in (False, True) for one in on_yeaft(json.dumps(event), deployed=deployed)
+    ]
+    return [one["prompt"] for one in told if "prompt" in one]
+
+
+def test_whoever_is_asked_reads_what_keeps_the_session_in_wherever_they_are_asked() -> None:
+    """`fence` is a field of the event; Yeaft and MyAgent have none for it."""
+    event: dict[str, Any] = {"type": "approval_request", "request_id": "q", "tool_name": "bash"}
+    event |= {"message": "May I?", "tool_input": {"command": "ls"}, "kind": "approve"}
+    forged = event | {"fence": "files:\n\x1b[2Jkernel"}
+    assert question(forged).split("\n")[1] == f"  fence: {one_line(forged['fence'])}"
+    assert "\x1b" not in question(forged)
+    event["fence"] = "files: kernel"
+    [page] = [one["metadata"]["plan_summary"] for one in on_myagent(event)]
+    shown = [page, *on_yeaft_pages(event)]
+    assert len(shown) == 3
+    for text in shown:
+        assert text.split("\n")[:2] == ["May I?", "Fence: files: kernel"]
+        assert "ls" in text.split("\n")[2]
+    event["kind"] = "input"
+    assert not any("kernel" in text for text in (question(event), *on_yeaft_pages(event)))
 
 
 @pytest.mark.parametrize("chars", [301, 20_001, 150_000])

@@ -6,8 +6,10 @@ repository. Called by `worktrees`, which holds the session's lock.
 
 import asyncio
 import os
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import structlog
@@ -19,11 +21,12 @@ from trunkline.execution.git import Repository, View, config_of, git, make_view
 
 _log = structlog.get_logger(__name__)
 
-TURNS_MAX = 1_000  # of one session, the newest
 KEPT_BYTES_MAX = 512 * limits.MIB  # of one session; then no more turns are kept
 
-BEGINNING = ""
-"""In place of a turn's id: how a copy was when it was made."""
+AsOf = Literal["turn", "beginning", "now"]
+"""When files were as they are given for a turn: at its end; where that is not kept, when the copy
+was made that the turn is in, or now."""
+
 _OBJECTS = "objects"
 _RECORD = "turns.json"
 
@@ -34,12 +37,19 @@ class Moment(msgspec.Struct, frozen=True):
 
     head: str
     tree: str
+    as_of: AsOf = "turn"
 
 
 class Kept(NamedTuple):
     moment: Moment
     view: View
     """Has what the moment is made of."""
+
+
+class Forked(NamedTuple):
+    place: Path
+    """Where the copy works."""
+    as_of: AsOf
 
 
 class WorktreeTurns:
@@ -57,17 +67,26 @@ class WorktreeTurns:
         tree = await view.written()
         moments = self._load()
         moments[turn_id] = Moment(await self._head(), tree)
-        newest = dict(list(moments.items())[-TURNS_MAX:])
+        newest = dict(list(moments.items())[-limits.WORKTREE_TURNS_MAX :])
         save_json(self._folder / _RECORD, newest, "a worktree's turns")
 
     async def at(self, turn_id: str) -> Kept:
-        """The end of that turn; where that is not known, the beginning of a copy, which has the
-        turns of the other under other names, else now. Raises GitFailed."""
-        moments = self._load()
+        """The end of that turn, as well as that is known. Raises GitFailed."""
         view = await self._view()
-        if moment := moments.get(turn_id) or moments.get(BEGINNING):
+        if moment := self._load().get(turn_id):
             return Kept(moment, view)
-        return Kept(Moment(await self._head(), await view.written()), view)
+        return Kept(Moment(await self._head(), await view.written(), "now"), view)
+
+    async def take_over(
+        self, source: "WorktreeTurns", begun: Moment, turns: Mapping[str, str]
+    ) -> None:
+        """Into a copy that began so: the other's turns, under the names that they have here.
+        Raises OSError."""
+        known, begun = source._load(), msgspec.structs.replace(begun, as_of="beginning")
+        moments = {here: known.get(there, begun) for there, here in turns.items()}
+        theirs, ours = source._folder / _OBJECTS, self._folder / _OBJECTS
+        await asyncio.to_thread(_link_all, theirs, ours)
+        save_json(self._folder / _RECORD, moments, "a worktree's turns")
 
     async def _view(self) -> View:
         # Of a git that was ended in the middle: nobody else works here.
@@ -88,8 +107,16 @@ class WorktreeTurns:
 
 
 def _bytes_in(folder: Path) -> int:
-    return sum(
-        os.lstat(Path(place) / name).st_size
-        for place, _, names in os.walk(folder)
-        for name in names
-    )
+    """A file that several copies have counts as a part for each."""
+    found = (os.lstat(Path(place) / name) for place, _, names in os.walk(folder) for name in names)
+    return sum(about.st_size // about.st_nlink for about in found)
+
+
+def _link_all(source: Path, target: Path) -> None:
+    """Git never changes an object: a second name for it is a copy that takes no room."""
+    for place, _, names in os.walk(source):
+        folder = target / Path(place).relative_to(source)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            with suppress(FileExistsError):
+                os.link(Path(place) / name, folder / name)

@@ -9,7 +9,7 @@ import asyncio
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from trunkline.execution.errors import GitFailed, RequestFailed, StartFailed
 from trunkline.execution.files import load_json, save_json, write_atomic
 from trunkline.execution.git import Repository, View, git, repository_of, view_of
 from trunkline.execution.json_object import Json
-from trunkline.execution.worktree_turns import BEGINNING, WorktreeTurns
+from trunkline.execution.worktree_turns import Forked, WorktreeTurns
 
 _log = structlog.get_logger(__name__)
 
@@ -214,18 +214,19 @@ class Worktrees:
     async def keep_turn(self, session_id: str, turn_id: str) -> None:
         """A turn has ended: a copy may begin with the files as they are now."""
         async with self._lock(session_id):
-            if (record := self._load(session_id)) is not None:
-                await self._keep(session_id, record, turn_id)
+            if (record := self._load(session_id)) is None:
+                return
+            try:
+                await self._turns(session_id, record).keep(turn_id)
+            except (GitFailed, OSError) as error:
+                _log.warning("a turn's files are not kept", session=session_id, reason=str(error))
 
-    async def _keep(self, session_id: str, record: Worktree, turn_id: str) -> None:
-        try:
-            await self._turns(session_id, record).keep(turn_id)
-        except (GitFailed, OSError) as error:
-            _log.warning("a turn's files are not kept", session=session_id, reason=str(error))
-
-    async def forked(self, source: str, target: str, turn_id: str = "") -> Path:
+    async def forked(
+        self, source: str, target: str, turn_id: str = "", turns: Mapping[str, str] | None = None
+    ) -> Forked:
         """A worktree for `target` in which everything is as it was in that of `source` at the end
-        of the turn: the same commits, the same changes that were not committed. Raises
+        of the turn: the same commits, the same changes that were not committed. Copies of it can
+        begin at the ends of `turns`, the other's names for them with its own. Raises
         StartFailed."""
         async with self._lock(source), self._lock(target):
             record = self._load(source)
@@ -233,16 +234,20 @@ class Worktrees:
                 raise StartFailed("the forked session has no worktree", code="WORKSPACE_REFUSED")
             copy = msgspec.structs.replace(record, own="", branch=f"trunkline/{target}", applied="")
             try:
-                moment, theirs = await self._turns(source, record).at(turn_id)
+                known = self._turns(source, record)
+                moment, theirs = await known.at(turn_id)
                 works_in = await self._add(target, copy, moment.head)
                 async with self._view(target, copy, theirs) as view:
                     await view.git("read-tree", "-m", "-u", moment.head, moment.tree)
+                try:
+                    await self._turns(target, copy).take_over(known, moment, turns or {})
+                except OSError as error:
+                    _log.warning("earlier turns are not kept", session=target, reason=str(error))
                 self._save(target, copy)
-                await self._keep(target, copy, BEGINNING)
             except GitFailed as error:
                 await self._remove(target, copy)
                 raise StartFailed(f"worktree: {error}", code="WORKSPACE_REFUSED") from error
-            return works_in
+            return Forked(works_in, moment.as_of)
 
     async def _reset(self, session_id: str, record: Worktree) -> None:
         async with self._view(session_id, record) as view:

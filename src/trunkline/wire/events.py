@@ -57,6 +57,7 @@ class SessionEvent(msgspec.Struct):
     options: Any = None
     multi_select: Any = None
     timeout_seconds: Any = None
+    fence: Any = None
     confirmed: Any = None
     answer: Any = None
     answered_by: Any = None
@@ -113,6 +114,13 @@ class SessionEvent(msgspec.Struct):
         told = {name: one for name, one in given.items() if one is not None and one not in _EMPTY}
         first = next(iter(told.values()), None)
         return first if all(one == first for one in told.values()) else told
+
+    @property
+    def asked_fence(self) -> str:
+        """A line on what keeps the session to its own place, for whoever may allow something; empty
+        where that is not told, or words are wanted."""
+        fence = " ".join(text_of(self.fence).split())
+        return f"Fence: {fence}" if fence and self.kind not in ("select", "input") else ""
 
     @property
     def has_failed(self) -> bool:

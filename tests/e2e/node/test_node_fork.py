@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from tests.support.eventually import eventually
 from tests.support.git import committed
 from tests.support.model_server import ModelRequest, ToolUse, Turn
 from tests.support.node import Talk
 from tests.support.node_system import System, running_system
+from trunkline.execution.home import Home
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -151,3 +153,68 @@ async def test_the_files_of_a_worktree_go_along_and_then_apart(system: System) -
         await talk.ask("What is there?")
         assert talk.events("tool_call_complete")[-1]["result"].split() == ["page.txt"]
     assert (site / "page.txt").read_text() == "old\n"
+
+
+async def test_a_copy_of_a_copy_has_the_files_of_a_turn_that_it_has_inherited(
+    system: System,
+) -> None:
+    world = system.world
+    site = world.node.workspace / "words"
+    site.mkdir()
+    (site / "f.txt").write_text("zero\n")
+    committed(site)
+
+    def bash(command: str) -> ToolUse:
+        return ToolUse(name="bash", arguments={"command": command})
+
+    async def forked(talk: Talk, **body: Any) -> str:
+        made = await talk.user.ok("POST", f"/sessions/{talk.id}/fork", body)
+        return str(made["id"])
+
+    async def look(copy: Talk) -> str:
+        world.model.script(Turn(tool_calls=[bash("cat f.txt")]), Turn(text="Seen."))
+        await copy.ask("Look.")
+        return str(copy.events("tool_call_complete")[-1]["result"]).strip()
+
+    async with await world.session(workspace=str(site), worktree=True) as talk:
+        for word in ("one", "two", "three"):
+            world.model.script(Turn(tool_calls=[bash(f"echo {word} > f.txt")]), Turn(text="Done."))
+            await talk.ask(f"Write {word}.")
+        async with Talk(talk.user, await forked(talk)) as second:
+            assert await look(second) == "three"
+            async with Talk(talk.user, await forked(second, from_turn=1)) as third:
+                assert await look(third) == "one"
+                said = [one["content"] for one in third.events("user_message")]
+                assert said == ["Write one.", "Look."]
+                assert not [one for one in third.events("session_status") if one.get("problems")]
+
+
+async def test_where_the_files_of_the_turn_are_not_kept_readers_are_told_what_they_have(
+    system: System,
+) -> None:
+    world = system.world
+    site = world.node.workspace / "lost"
+    site.mkdir()
+    (site / "f.txt").write_text("zero\n")
+    committed(site)
+    async with await world.session(workspace=str(site), worktree=True) as talk:
+        world.model.script(Turn(text="Hello."))
+        await talk.ask("Hi")
+        # The machine keeps them a moment after the turn has ended.
+        kept = Home(world.node.home).worktrees / talk.id / "turns" / "turns.json"
+
+        async def is_kept() -> bool:
+            return kept.exists()
+
+        await eventually(is_kept)
+        kept.unlink()
+        fork = await talk.user.ok("POST", f"/sessions/{talk.id}/fork")
+        async with Talk(talk.user, fork["id"]) as copy:
+
+            def problems() -> list[str]:
+                told = copy.events("session_status")
+                return [line for one in told for line in one.get("problems", [])]
+
+            await copy.reader.until(lambda _: bool(problems()), "told of the files")
+            [problem] = problems()
+            assert "has not kept the files of that turn" in problem

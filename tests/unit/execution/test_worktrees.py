@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from tests.support.git import committed, git
 from trunkline.execution.errors import RequestFailed, StartFailed
@@ -195,7 +196,7 @@ async def test_a_fork_has_the_same_files_and_its_own_branch(
     worktrees: Worktrees, repository: Path
 ) -> None:
     tree = await work(worktrees, repository)
-    copy = await worktrees.forked(SESSION, "s-2")
+    copy, _ = await worktrees.forked(SESSION, "s-2")
     assert (copy / "src" / "app.py").read_text().startswith("ONE\n")
     assert not (copy / "gone.txt").exists()
     assert (copy / "new.bin").exists()
@@ -205,9 +206,9 @@ async def test_a_fork_has_the_same_files_and_its_own_branch(
     assert (tree / "new.bin").exists()
 
 
-async def test_a_fork_has_the_files_of_its_turn_and_a_fork_of_it_those_that_it_began_with(
-    worktrees: Worktrees, repository: Path
-) -> None:
+@pytest_asyncio.fixture
+async def three_turns(worktrees: Worktrees, repository: Path) -> Path:
+    """The worktree of a session that has worked for so many."""
     tree = await worktrees.make(SESSION, repository)
     await worktrees.keep_turn(SESSION, "t1")
     (tree / "src" / "app.py").write_text("second\n")
@@ -219,23 +220,73 @@ async def test_a_fork_has_the_files_of_its_turn_and_a_fork_of_it_those_that_it_b
     git(tree, "add", "--all")
     git(tree, "commit", "-qm", "more of it")
     await worktrees.keep_turn(SESSION, "t3")
-    first = await worktrees.forked(SESSION, "s-2", "t1")
+    return tree
+
+
+async def test_a_fork_has_the_files_of_its_turn(
+    worktrees: Worktrees, repository: Path, three_turns: Path
+) -> None:
+    first, as_of = await worktrees.forked(SESSION, "s-2", "t1")
+    assert as_of == "turn"
     assert changes(await worktrees.diff("s-2")) == {}
     assert git(first, "rev-parse", "HEAD") == git(repository, "rev-parse", "HEAD")
-    second = await worktrees.forked(SESSION, "s-3", "t2")
+    second, _ = await worktrees.forked(SESSION, "s-3", "t2")
     assert (second / "new.txt").read_text() == "second"
     assert (second / "src" / "app.py").read_text() == "second\n"
     assert (second / "gone.txt").exists()
     assert git(second, "status", "--porcelain").strip() == "?? new.txt"
-    (second / "new.txt").write_text("of its own")
-    again = await worktrees.forked("s-3", "s-4", "a turn of the first session")
-    assert (again / "new.txt").read_text() == "second"
-    now = await worktrees.forked(SESSION, "s-5", "never kept")
-    assert (now / "new.txt").read_text() == "third"
     assert git(repository, "for-each-ref", "--format=%(refname)").split() == [
         "refs/heads/main",
-        *(f"refs/heads/trunkline/s-{number}" for number in range(1, 6)),
+        *(f"refs/heads/trunkline/s-{number}" for number in range(1, 4)),
     ]
+
+
+async def test_a_fork_of_a_fork_has_the_files_of_the_turn_that_both_have(
+    worktrees: Worktrees, three_turns: Path
+) -> None:
+    turns = {"t1": "c1", "t2": "c2", "t3": "c3"}
+    copy, _ = await worktrees.forked(SESSION, "s-2", "t3", turns)
+    (copy / "new.txt").write_text("of its own")
+    await worktrees.keep_turn("s-2", "own")
+    # The copy has all that it needs.
+    await worktrees.discard(SESSION, is_open=False)
+    again, as_of = await worktrees.forked("s-2", "s-3", "c2", {"c1": "d1", "c2": "d2"})
+    assert as_of == "turn"
+    assert (again / "new.txt").read_text() == "second"
+    assert (again / "gone.txt").exists()
+    third, as_of = await worktrees.forked("s-3", "s-4", "d1")
+    assert as_of == "turn"
+    assert not (third / "new.txt").exists()
+    own, as_of = await worktrees.forked("s-2", "s-5", "own")
+    assert as_of == "turn"
+    assert (own / "new.txt").read_text() == "of its own"
+
+
+async def test_of_a_turn_that_was_not_kept_a_fork_has_the_nearest_files_that_are_known(
+    worktrees: Worktrees, three_turns: Path
+) -> None:
+    copy, as_of = await worktrees.forked(SESSION, "s-2", "t0", {"t0": "c0", "t1": "c1"})
+    assert as_of == "now"
+    assert (copy / "new.txt").read_text() == "third"
+    (copy / "new.txt").write_text("of its own")
+    inherited, as_of = await worktrees.forked("s-2", "s-3", "c0")
+    assert as_of == "beginning"
+    assert (inherited / "new.txt").read_text() == "third"
+    own, as_of = await worktrees.forked("s-2", "s-4", "a turn of its own")
+    assert as_of == "now"
+    assert (own / "new.txt").read_text() == "of its own"
+
+
+async def test_files_that_copies_share_count_once_among_them(
+    worktrees: Worktrees, three_turns: Path, tmp_path: Path
+) -> None:
+    await worktrees.forked(SESSION, "s-2", "t3", {"t3": "c3"})
+    places = [tmp_path / "worktrees" / name / "turns" / "objects" for name in (SESSION, "s-2")]
+    theirs, ours = (
+        {one.relative_to(place): one.stat().st_ino for one in place.rglob("*") if one.is_file()}
+        for place in places
+    )
+    assert theirs == ours != {}
 
 
 async def test_a_turn_that_cannot_be_kept_ends_nothing(

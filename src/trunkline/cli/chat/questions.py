@@ -41,6 +41,10 @@ def question(data: dict[str, Any]) -> str:
     said = next((data[name] for name in _SAID if data.get(name)), None)
     who = f"{name}: " if (name := speaker(data)) else ""
     lines = _shown(who + (_text(said).strip() or "allow this?"), "  | ")
+    fence = data.get("fence")
+    if isinstance(fence, str) and fence and data.get("kind") not in ("input", "select"):
+        # Above all that the session itself has a say in, which could look like it.
+        lines.append(f"  fence: {one_line(fence)}")
     if data.get("tool_name") is not None:
         lines += _field({"tool": data["tool_name"]})
     for name in _GIVEN:

@@ -165,7 +165,7 @@ class Memories(SeenRows[Memory]):
                 near = await meaning.vectors.nearest(connection, owners, meaning.vector)
                 if apart := [one for one in words if one not in near]:
                     near |= await meaning.vectors.similarity(connection, apart, meaning.vector)
-            best = memory_search.blend(words, near)[:count]
+            best = memory_search.blend(query, words, near)[:count]
             # By their ids alone: with the owner beside them, SQLite reads all of the owner's.
             found = self._query.where(among(memories.c.id, [one for one, _ in best]))
             rows = {

@@ -54,6 +54,11 @@ def has_words(query: str) -> bool:
     return _WORD.search(query) is not None
 
 
+def has_cjk(query: str) -> bool:
+    """Whether some of it is in a script without spaces between words."""
+    return _CJK.search(unicodedata.normalize("NFKC", query)) is not None
+
+
 def _terms(text: str) -> Iterator[str]:
     for word in _WORD.findall(unicodedata.normalize("NFKC", text).lower()):
         yield from _CJK.sub(" ", word).split()

@@ -8,6 +8,7 @@ where it was.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from trunkline import limits
 from trunkline.control.log import events
 from trunkline.control.log.store import Logged
 from trunkline.control.sessions import attached, notes
@@ -113,6 +114,12 @@ class Copy:
             self._ids[name] = id_at(made_at)
         self._current: str | None = None
         """The turn of events that name none."""
+
+    def named(self) -> notes.Copied:
+        """What the turns are called now, of so many as a machine keeps the files of."""
+        ended = set(self._cut.ends.values())
+        pairs = [(old, new) for old, new in self._ids.items() if old in ended]
+        return notes.Copied(dict(pairs[-limits.WORKTREE_TURNS_MAX :]))
 
     def line(self, entry: Logged) -> str | notes.Said | None:
         """None for what is not copied."""

@@ -91,7 +91,7 @@ class Forking:
         def record(_: str) -> Json:
             return {"adopted": key, "forked_from": origin}
 
-        def lines() -> AsyncIterator[str | notes.Said]:
+        def lines() -> AsyncIterator[str | notes.Note]:
             return self._lines(source.id, cut, origin, machine)
 
         try:
@@ -144,7 +144,7 @@ class Forking:
 
     async def _lines(
         self, session_id: str, cut: Cut | None, origin: Json | None, machine: Machine
-    ) -> AsyncIterator[str | notes.Said]:
+    ) -> AsyncIterator[str | notes.Note]:
         if cut is None:
             return
         copy = Copy(cut, id_at, latest=self._clock())
@@ -155,6 +155,7 @@ class Forking:
                     yield line
             if page[-1].event_id > cut.last_id:
                 break
+        yield copy.named()
         yield events.make(
             "session_status",
             self._clock(),

@@ -102,19 +102,19 @@ class Histories:
             await self._sessions.tell_owner(who, session, machine, log)
         return await self._sessions.get(who, session.id)
 
-    def of(self, lines: Callable[[], AsyncIterable[str | notes.Said]]) -> Write:
+    def of(self, lines: Callable[[], AsyncIterable[str | notes.Note]]) -> Write:
         """A history of these events, with what their messages have besides their text."""
 
         async def write(session_id: str) -> None:
             log = await self._log.open(session_id)
             count = size = 0
             async for line in lines():
-                if isinstance(line, notes.Said):
-                    text = notes.encode(line)
-                    self._log.note(log, text)
-                else:
+                if isinstance(line, str):
                     text = line
                     self._log.append(log, text)
+                else:
+                    text = notes.encode(line)
+                    self._log.note(log, text)
                 count, size = count + 1, size + len(text)
                 if count >= _APPENDED_AT_ONCE or size > _APPENDED_CHARS:
                     await self._log.committed(log)

@@ -16,6 +16,12 @@ class Said(msgspec.Struct, frozen=True, tag="said"):
     metadata: dict[str, Any]
 
 
+class Copied(msgspec.Struct, frozen=True, tag="copied"):
+    """The turns above are those of another session: under its names for them, ours."""
+
+    turns: dict[str, str]
+
+
 class Told(msgspec.Struct, frozen=True, tag="told"):
     """The machine is about to be told of a turn. Written before it is sent."""
 
@@ -88,6 +94,7 @@ class Stopped(msgspec.Struct, frozen=True, tag="stopped"):
 
 Note = (
     Said
+    | Copied
     | Told
     | Heard
     | Untold

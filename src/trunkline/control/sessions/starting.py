@@ -10,6 +10,7 @@ from trunkline.control.log.log import Log
 from trunkline.control.records.fields import Confirm, PermissionMode
 from trunkline.control.records.session_config import check_choices
 from trunkline.control.services import Services
+from trunkline.control.sessions import notes
 from trunkline.control.sessions.remembered import Remembered
 from trunkline.control.store import schema
 from trunkline.control.store.among import among
@@ -158,16 +159,21 @@ class Starting:
 
     async def _past(self, session: Mapping[Any, Any]) -> Json | None:
         """For a copy, and for one that was imported: what was said before. The machine has the
-        state of the one that it is a copy of, of an imported one of none."""
+        state of the one that it is a copy of, where its turns have other names, and of an imported
+        one none."""
         upto = session["imported_id"]
         origin = {"session_id": "", "turn_id": ""} if upto is not None else session["forked_from"]
         if origin is None:
             return None
         remembered = Remembered(limits.FORK_HISTORY_BYTES_MAX)
+        turns: dict[str, str] = {}
         async for page in self._log.entries(session["id"], 0, 0):
+            for note in (notes.decode(one.text) for one in page if one.note and upto is None):
+                if isinstance(note, notes.Copied):
+                    turns = note.turns
             remembered.take(
                 one.text
                 for one in page
                 if not one.note and (one.event_id <= upto if upto else _IMPORTED in one.text)
             )
-        return {**origin, "history": remembered.messages()}
+        return {**origin, "turns": turns, "history": remembered.messages()}

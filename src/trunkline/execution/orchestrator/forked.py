@@ -43,7 +43,7 @@ async def begin(
     how = "its checkpoint"
     if messages is None:
         messages, how = with_files(messages_of(said_in(fork.history)), folder), "the log"
-    messages = moved(messages, fork.session_id, folder.name)
+    messages = moved(messages, fork, folder.name)
     begun = {**new_turn("", []), "messages": Overwrite(messages)}
     await graph.aupdate_state(config, begun, as_node="respond")
     await memory.restore({"conversation": _as_text(messages)})
@@ -61,13 +61,18 @@ def upto(messages: Sequence[Message], turn_id: str) -> list[Message] | None:
     return None
 
 
-def moved(messages: Sequence[Message], source: str, target: str) -> list[Message]:
-    """With the names that files attached to the conversation have in the copy's own folder."""
-    there, here = f"/{source}/{FOLDER}/", f"/{target}/{FOLDER}/"
-    return [
-        {**one, "content": one["content"].replace(there, here)} if there in one["content"] else one
-        for one in messages
-    ]
+def moved(messages: Sequence[Message], fork: ipc.Fork, target: str) -> list[Message]:
+    """With the names that turns have in the copy, and files attached to the conversation in its
+    own folder."""
+    there, here = f"/{fork.session_id}/{FOLDER}/", f"/{target}/{FOLDER}/"
+    found: list[Message] = []
+    for one in messages:
+        renamed = one.copy()
+        renamed["content"] = one["content"].replace(there, here)
+        if "turn_id" in one:
+            renamed["turn_id"] = fork.turns.get(one["turn_id"], one["turn_id"])
+        found.append(renamed)
+    return found
 
 
 def with_files(messages: Sequence[Message], folder: Path) -> list[Message]:

@@ -11,9 +11,16 @@ from trunkline.execution.errors import StartFailed
 from trunkline.execution.roots import Roots
 from trunkline.execution.session import ipc
 from trunkline.execution.session.session import Session
+from trunkline.execution.worktree_turns import AsOf
 from trunkline.execution.worktrees import Worktrees
 
 _log = structlog.get_logger(__name__)
+
+_UNKEPT = "the machine has not kept the files of that turn: the worktree has them as they were"
+_NOT_OF_THE_TURN: dict[AsOf, str] = {
+    "now": f"{_UNKEPT} in the other session when this copy was made",
+    "beginning": f"{_UNKEPT} when the other session, a copy itself, began",
+}
 
 
 class Folders:
@@ -31,18 +38,23 @@ class Folders:
             place = self._worktrees.known(start.session_id) or place
         return self._with(start, str(place))
 
-    async def prepared(self, start: ipc.Start) -> ipc.Start:
+    async def prepare(self, session: Session) -> None:
         """Makes the worktree of one that wants it: of a copy, with the files of the other as they
-        were at the end of its turn. Raises StartFailed."""
-        if not _wants_worktree(start) or self._worktrees.known(start.session_id) is not None:
-            return start
+        were at the end of its turn; where they are not, its readers are told. Raises StartFailed.
+        """
+        start = session.config
+        if not _wants_worktree(start) or self._worktrees.known(session.id) is not None:
+            return
         fork = start.fork
         if fork is not None and fork.session_id and self._worktrees.known(fork.session_id):
-            made = await self._worktrees.forked(fork.session_id, start.session_id, fork.turn_id)
+            asked = (fork.session_id, session.id, fork.turn_id, fork.turns)
+            place, as_of = await self._worktrees.forked(*asked)
+            if (problem := _NOT_OF_THE_TURN.get(as_of)) is not None:
+                session.emit("session_status", machine="online", problems=[problem])
         else:
-            place = self._roots.workspace_of(start.workspace)
-            made = await self._worktrees.make(start.session_id, place)
-        return self._with(start, str(made))
+            chosen = self._roots.workspace_of(start.workspace)
+            place = await self._worktrees.make(session.id, chosen)
+        session.config = self._with(start, str(place))
 
     def _with(self, start: ipc.Start, place: str) -> ipc.Start:
         return msgspec.structs.replace(

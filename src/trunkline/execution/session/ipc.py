@@ -27,6 +27,8 @@ class Fork(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     session_id: str
     turn_id: str
+    turns: dict[str, str] = {}
+    """Under the names of its turns there, those that they have here; oldest first."""
     history: list[Json] = []
     """What the control plane knows of it: messages with tool calls and results."""
 

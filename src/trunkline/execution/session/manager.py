@@ -181,7 +181,7 @@ class SessionManager:
                     await beginnings.restore(session, snapshot)
                 elif session.config.fork is not None:
                     await beginnings.fork(session, session.config.fork, self._home)
-                session.config = await self._folders.prepared(session.config)
+                await self._folders.prepare(session)
                 await session.start()
             except StartFailed as error:
                 self.active_sessions.pop(session.id, None)

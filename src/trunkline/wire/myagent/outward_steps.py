@@ -199,7 +199,8 @@ def _call_text(name: str, title: str, given: object) -> str:
 def _dialog(event: SessionEvent, name: str, message: str) -> Json:
     """What a page's dialog shows: it reads neither the message nor the arguments."""
     call = _call_text(name, text_of(event.title), event.asked_input)
-    summary = _cut("\n".join(filter(None, (message, call))), _SUMMARY_CHARS_MAX)
+    lines = (message, event.asked_fence, call)
+    summary = _cut("\n".join(filter(None, lines)), _SUMMARY_CHARS_MAX)
     plan = event.plan
     tasks = plan.get("tasks") if isinstance(plan, dict) else plan
     if isinstance(tasks, list):

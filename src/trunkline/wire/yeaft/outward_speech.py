@@ -128,7 +128,7 @@ def asked(state: Outward, event_id: int, event: SessionEvent) -> list[bytes]:
 def _question(event: SessionEvent) -> tuple[str, list[str], bool]:
     """Its text, what may be chosen, and whether several of that."""
     message = event.asked_message or text_of(event.tool_name) or "?"
-    prompt = prompt_of(message, event.kind, event.asked_input)
+    prompt = prompt_of(message, event.kind, event.asked_input, event.asked_fence)
     choices = labels_of(event.options)
     if not choices and event.kind not in ("input", "select"):
         choices = YES_NO

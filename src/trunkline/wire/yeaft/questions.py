@@ -102,10 +102,13 @@ class Asked(msgspec.Struct, frozen=True):
     """Less is shown than was asked: it can only be denied."""
 
 
-def prompt_of(message: str, kind: Any, tool_input: Any) -> str:
+def prompt_of(message: str, kind: Any, tool_input: Any, fence: str = "") -> str:
     """A question for pages that show its text and no more: nobody may have to say yes to a tool
-    without seeing what it is about to do. One that asks for words allows nothing."""
-    return message if kind in ("select", "input") else message + _shown(tool_input)
+    without seeing what it is about to do, and within what. One that asks for words allows nothing.
+    """
+    if kind in ("select", "input"):
+        return message
+    return "\n".join(filter(None, (message, fence))) + _shown(tool_input)
 
 
 def _shown(tool_input: Any) -> str:

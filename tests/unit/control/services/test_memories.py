@@ -301,10 +301,17 @@ async def test_vectors_are_unit_length_float32() -> None:
 
 
 def test_meaning_counts_more_than_words_and_both_lie_between_0_and_1() -> None:
-    assert blend({"a": 1.0, "b": 0.5}, None) == [("a", 1.0), ("b", 0.5)]
-    assert blend({}, None) == []
+    assert blend("cat", {"a": 1.0, "b": 0.5}, None) == [("a", 1.0), ("b", 0.5)]
+    assert blend("cat", {}, None) == []
     meaning = {"a": 0.1, "c": 1.0, "d": -0.5}
-    assert blend({"a": 1.0}, meaning) == [("c", 0.85), ("a", pytest.approx(0.235)), ("d", 0.0)]
+    found = [("c", 0.85), ("a", pytest.approx(0.235)), ("d", 0.0)]
+    assert blend("cat", {"a": 1.0}, meaning) == found
+
+
+def test_words_count_for_more_in_scripts_without_spaces() -> None:
+    meaning = {"a": 0.1, "c": 1.0}
+    for query in ("猫在哪里", "which 猫"):
+        assert dict(blend(query, {"a": 1.0}, meaning)) == pytest.approx({"c": 0.65, "a": 0.415})
 
 
 @given(st.text(max_size=300))

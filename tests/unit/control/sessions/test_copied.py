@@ -92,6 +92,19 @@ def test_a_copy_has_the_files_of_its_messages_under_their_new_names_and_no_other
     assert noted == [notes.Said(turn_id, files), notes.Said(message_id, files)]
 
 
+def test_a_copy_knows_which_of_the_others_turns_its_own_are() -> None:
+    log = entries(said("a"), steer("a", "b"), taken("a", "b"), end("a"), said("c"), end("c"))
+    outline = Outline()
+    for entry in log:
+        outline.take(entry)
+    cut = outline.cut(None)
+    assert isinstance(cut, Cut)
+    copy = Copy(cut, lambda at: f"new-{at}", latest=1_000)
+    lines = [json.loads(line) for entry in log if isinstance(line := copy.line(entry), str)]
+    opened = [one["turn_id"] for one in lines if one["type"] == "user_message"]
+    assert copy.named() == notes.Copied({"a": opened[0], "c": opened[-1]})
+
+
 def kinds(lines: list[Json]) -> list[str]:
     return [one["type"] for one in lines]
 

@@ -7,6 +7,7 @@ import pytest
 from trunkline.execution.llm.base import Message
 from trunkline.execution.orchestrator.forked import moved, upto, with_files
 from trunkline.execution.orchestrator.from_log import messages_of, said_in
+from trunkline.execution.session.ipc import Fork
 
 SHORTENED: list[Message] = [
     {"role": "user", "content": "two", "turn_id": "t2", "summary": "one was said"},
@@ -38,15 +39,17 @@ def test_turns_of_the_log_can_be_told_apart_in_the_copy() -> None:
     assert upto(copied, "t2") == copied
 
 
-def test_attached_files_have_their_names_in_the_copy() -> None:
+def test_turns_and_attached_files_have_their_names_in_the_copy() -> None:
     said: list[Message] = [
         {
             "role": "user",
             "content": "Read.\n- /home/.semibot/sessions/s1/attachments/a.txt (9 bytes)",
+            "turn_id": "t1",
         },
         {"role": "assistant", "content": "I read /home/.semibot/sessions/s11/attachments/a.txt"},
     ]
-    here, other = moved(said, "s1", "s2")
+    here, other = moved(said, Fork(session_id="s1", turn_id="t1", turns={"t1": "c1"}), "s2")
+    assert here["turn_id"] == "c1"
     assert here["content"] == "Read.\n- /home/.semibot/sessions/s2/attachments/a.txt (9 bytes)"
     assert other == said[1]
 

@@ -17,7 +17,8 @@ async def fork_session(
 
     It has the conversation up to the end of `from_turn`, or up to `before_turn`, the same agent,
     settings, machine and folder, and the agent remembers what it remembered there, tool calls and
-    results included. With a worktree it gets one of its own, with the files as they are now.
-    Nothing changes in the first session. The same `client_id` twice has one effect.
+    results included. With a worktree it gets one of its own, with the files as they were at the end
+    of that turn; where its machine has not kept them, a `session_status` of the copy says as of
+    when they are. Nothing changes in the first session. The same `client_id` twice has one effect.
     """
     return await core.forking.fork(who, session_id, body)
