@@ -60,7 +60,8 @@ class AgpHost:
             asked = read_query(head.query, is_open=self._core.settings.open_agp)
         except TrunklineError as error:
             _log_refusal(head.query.get("guid", ""), error)
-            raise
+            refuse(transport, error)
+            return
         transport.pause_reading()
         transport.set_protocol(asyncio.Protocol())
         self._core.tasks.spawn(self._admit(transport, head, asked), "agp handshake")

@@ -74,9 +74,7 @@ class VmHost:
         """An upgrade request for `/ws/vm`."""
         user_id = head.query.get("user_id", "")
         if not user_id:
-            refusal = InvalidRequest("user_id is missing in the URL")
-            _log.warning("line refused", reason=refusal.message)
-            raise refusal
+            raise InvalidRequest("user_id is missing in the URL")
         line = VmLine(self, user_id, head.query.get("ticket"))
         adopt(transport, head, line, limits.FRAME_BYTES_MAX)
 
