@@ -315,7 +315,7 @@ async def test_what_is_not_known_is_left_alone_and_counted_once_a_kind(
         counts = control.core.surprises.counts
         kinds = ("message telepathy", "method dream", "method wish")
         assert [counts["semibot", kind] for kind in kinds] == [2, 2, 1]
-        assert {kind for wire, kind in counts if "field" in kind} == {"field mood"}
+        assert {kind for wire, kind in counts if "field" in kind} == {"field mood", "field hot"}
 
 
 @pytest.mark.parametrize("dialect", ["", "Deployed", 7, ["deployed"], {}])

@@ -99,10 +99,12 @@ def _gate(core: Core, take_back: TakeBack, site: Site) -> Middleware:
 
 
 def _note_unknown(core: Core, request: web.Request) -> None:
-    """A path of Yeaft's page that is not served here."""
+    """A path that is not served here, other than below our own API. Those of programs are counted
+    apart from what strangers look for on every server."""
     path = request.path
-    if path.startswith("/api/") and not path.startswith("/api/v1/"):
-        core.surprises.saw(HTTP, f"route {request.method} {path}")
+    if not path.startswith("/api/v1/"):
+        sort = "route" if path.startswith("/api/") else "path"
+        core.surprises.saw(HTTP, f"{sort} {request.method} {path}")
 
 
 class HttpServer:

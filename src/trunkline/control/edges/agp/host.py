@@ -77,8 +77,7 @@ class AgpHost:
                 _log_refusal(asked.guid, error)
             refuse(transport, error)
             return
-        for name in head.query.keys() - FIELDS:
-            self.surprises.saw(WIRE, f"query field {name}")
+        self.surprises.saw_query(WIRE, head.query, FIELDS)
         if not transport.is_closing():
             transport.resume_reading()
             adopt(transport, head, line, limits.FRAME_BYTES_MAX)

@@ -26,6 +26,7 @@ from trunkline.wire.myagent.identifiers import Seen
 from trunkline.wire.myagent.messages import Downlink
 
 _PURGE_EVERY_SWEEPS = 60
+_QUERY = frozenset(("token", "shape"))
 _BEARER = "bearer."
 
 
@@ -90,6 +91,7 @@ class MyAgentHost:
             return
         if transport.is_closing():
             return
+        self.core.surprises.saw_query("myagent", head.query, _QUERY)
         typed = head.query.get("shape") == "typed"
         greeting = self._greeting(active)
         is_anonymous = self._secret(head) is None
