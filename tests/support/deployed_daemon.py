@@ -3,7 +3,9 @@
 Where it differs from the document's (`tests/support/vm.py`): it reads `history` instead of
 `message`, takes frames of at most 1 MiB, sends one frame a token, asks for its user's memory as
 `__memory__`, loads every skill when a session starts, and looks for the session of a
-`config_update` in its `data` only. Its model says what it was asked, and how much it knows.
+`config_update` in its `data` only. It cannot start a session without `agent_id`, nor without a
+`default_model` in `init`: then it raises. It starts local MCP servers by itself, from their
+entries. Its model says what it was asked, and how much it knows.
 """
 
 import asyncio
@@ -11,6 +13,10 @@ import json
 import shlex
 from collections.abc import Coroutine
 from typing import Any
+
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.types import TextContent
 
 from tests.support.control import TestUser
 from tests.support.peer import Json, Peer
@@ -35,6 +41,10 @@ class DeployedDaemon(Peer):
         """What it runs: the `data` of each start, as `config_update` has changed it."""
         self.packages: dict[str, Json | None] = {}
         """The skills that it has loaded; None: it was refused."""
+        self.models: dict[str, str] = {}
+        self.agents: dict[str, str] = {}
+        """Which model, and whose configuration, each of its sessions has."""
+        self._llm_config: Json = {}
         self.remembered: list[Json] = []
         """What its searches found."""
         self.is_silent = False
@@ -91,7 +101,11 @@ class DeployedDaemon(Peer):
             case "response":
                 self.pending.remove(message["id"])
                 self._answers.pop(message["id"]).set_result(message)
+            case "init":
+                self._llm_config = data["llm_config"]
             case "start_session":
+                self.models[data["session_id"]] = self._model_of(data)
+                self.agents[data["session_id"]] = data["agent_id"]
                 self.sessions[data["session_id"]] = data
                 self._begin(self._load_skills(data))
             case "stop_session":
@@ -102,6 +116,10 @@ class DeployedDaemon(Peer):
                     session["agent_config"] = data["agent_config"]
             case "user_message" if message["session_id"] in self.sessions and not self.is_silent:
                 self._begin(self.answer(message["session_id"], data))
+
+    def _model_of(self, data: Json) -> str:
+        default = self._llm_config["default_model"]
+        return str(data["agent_config"].get("model") or default)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -129,10 +147,29 @@ class DeployedDaemon(Peer):
         for piece in pieces:
             await self.event(session_id, type="text_chunk", content=piece)
 
+    async def call_tool(self, session_id: str, server_id: str, tool: str, **given: Any) -> str:
+        """Starts the MCP server as its entry says, and calls that tool there; what it returned."""
+        command, *args = self.mcp_command(session_id, server_id)
+        env = (self._mcp_entry(session_id, server_id)["auth_config"] or {}).get("env")
+        call = {"server_id": server_id, "tool_name": tool, "arguments": given}
+        await self.event(session_id, type="mcp_call_start", **call)
+        server = StdioServerParameters(command=command, args=args, env=env)
+        async with stdio_client(server) as (read, write), ClientSession(read, write) as client:
+            await client.initialize()
+            assert tool in {one.name for one in (await client.list_tools()).tools}
+            result = await client.call_tool(tool, given)
+        text = "".join(one.text for one in result.content if isinstance(one, TextContent))
+        await self.event(session_id, type="mcp_call_complete", **call, result=text)
+        return text
+
+    def _mcp_entry(self, session_id: str, server_id: str) -> Json:
+        servers = self.sessions[session_id]["mcp_servers"]
+        entry: Json = next(one for one in servers if one["id"] == server_id)
+        return entry
+
     def mcp_command(self, session_id: str, server_id: str) -> list[str]:
         """What it starts of an MCP server whose transport is stdio."""
-        servers = self.sessions[session_id]["mcp_servers"]
-        server = next(one for one in servers if one["id"] == server_id)
+        server = self._mcp_entry(session_id, server_id)
         assert server["transport"] == "stdio"
         return shlex.split(server["endpoint"])
 

@@ -18,6 +18,7 @@ from trunkline.control.backup.restored import RESTORE_GAP, RESTORED, Restored
 from trunkline.control.clock import Clock, Seconds, now_ms
 from trunkline.control.disk_room import DiskWatch
 from trunkline.control.door.connections import Connections
+from trunkline.control.door.handshake_log import HandshakeLog
 from trunkline.control.edges.relay import Relay
 from trunkline.control.errors import NotFound
 from trunkline.control.files import heads_file, log_file, store_url
@@ -112,6 +113,7 @@ class Core:
         self.tasks = Tasks()
         self.signals = signals = Signals()
         self.connections = Connections(settings, now)
+        self.handshakes = HandshakeLog(now)
         self.metrics = Metrics(signals)
         self.surprises = Surprises()
         self.presence = Presence(settings.data_dir)

@@ -103,7 +103,8 @@ class Server:
         wires, stream = wires_of(core), SseHost(core)
         self._edges = [*wires, stream]
         sockets = {wire.path: wire.accept for wire in wires}
-        self._door = Door(settings, sockets, stream, core.connections, core.tuning.head_timeout_s)
+        parts = core.connections, core.handshakes, core.surprises
+        self._door = Door(settings, sockets, stream, *parts, core.tuning.head_timeout_s)
         self._http = HttpServer(core, self._door.take_back)
         visitor = partial(Visitor, self._door, await self._http.start())
         loop = asyncio.get_running_loop()
@@ -140,7 +141,7 @@ class Server:
         yield from core.machines.sweep()
         for sweep in (
             *(core.auth.sweep, core.trail.sweep, core.taps.sweep, core.connections.sweep),
-            *(core.pulse.sweep, core.storage.sweep, core.push.sweep),
+            *(core.pulse.sweep, core.storage.sweep, core.push.sweep, core.handshakes.sweep),
             *(edge.sweep for edge in self._edges),
         ):
             yield

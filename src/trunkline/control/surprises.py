@@ -1,6 +1,7 @@
 """What programs of other makes send that is not known here: tolerated, counted, and logged once a
 kind, so that an operator sees the next difference between a wire and the programs that speak it."""
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -11,10 +12,11 @@ from trunkline.log_form import one_line
 from trunkline.wire.errors import UNREADABLE
 
 HTTP: Final = "http"
-"""In the place of a wire: paths that are not served. Who asks for them needs no login."""
+"""In the place of a wire: paths that are not served, as `route` (below `/api/`), `path` (elsewhere)
+or `socket`. Who asks for them needs no login."""
 
 _KINDS_MAX = 200  # of each wire: so many messages, and so many fields
-_ROUTES_MAX = 50
+_ROUTES_MAX = 50  # below `/api/`, and elsewhere, and of WebSockets
 _NAME_CHARS_MAX = 80
 
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -43,6 +45,11 @@ class Surprises:
         self.counts[seen] = count
         if count == 1:
             _log.info("not known on this wire, and left alone", wire=wire, kind=seen[1])
+
+    def saw_query(self, wire: str, query: Iterable[str], known: AbstractSet[str]) -> None:
+        """Those names in the URL of a handshake that are not known."""
+        for name in set(query) - known:
+            self.saw(wire, f"query field {name}")
 
     def saw_fields(self, wire: str, text: str | bytes, known: AbstractSet[str]) -> None:
         """Those of an object that are not known. It is read once more: not for what comes often."""

@@ -1,5 +1,7 @@
 """Flows of a daemon of the deployed kind, as the field notes describe it, on real sockets."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -264,12 +266,26 @@ async def test_a_session_is_started_with_what_the_daemon_looks_for(
         assert mine.items() >= {**local, "available_tools": [], "auth_config": None}.items()
         assert (remote["transport"], remote["endpoint"]) == ("remote", "")
         assert "secret" not in "".join(daemon.texts)
+        other = await user.session(agent_config={})  # whose model is the default one
+        await daemon.expect("start_session", lambda seen: seen["data"]["session_id"] == other)
+        assert daemon.agents == {session: agent["id"], other: other}
+        assert daemon.models == {session: "m", other: init["data"]["llm_config"]["default_model"]}
+
+
+@pytest.mark.proves("notes-1-mcp-entries")
+async def test_a_local_mcp_server_is_started_by_the_daemon_from_its_entry(user: TestUser) -> None:
+    program = str(Path(sys.executable).parent / "mcp-server-time")
+    local = {"type": "local", "command": program, "args": ["--local-timezone", "Asia/Tokyo"]}
+    clock = await user.ok("POST", "/mcp-servers", {"name": "clock", **local})
+    async with await scheduled(user, dialect="deployed") as daemon:
+        session = await user.session()
+        await daemon.expect("start_session")
         async with user.reader(session) as reader:
-            await user.say(session, "list")
-            call = {"server_id": files["id"], "tool_name": "ls", "arguments": {"path": "."}}
-            await daemon.event(session, type="mcp_call_start", **call)
-            await daemon.event(session, type="mcp_call_complete", **call, result=["a"])
-            assert (await reader.until_type("mcp_call_complete"))["result"] == ["a"]
+            noon = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
+            said = await daemon.call_tool(session, clock["id"], "convert_time", **noon)
+            assert "T21:00:00+09:00" in said
+            done = await reader.until_type("mcp_call_complete")
+            assert (done["tool_name"], done["result"]) == ("convert_time", said)
 
 
 async def test_a_message_that_fits_no_frame_ends_its_turn_and_the_line_lives_on(
@@ -315,7 +331,7 @@ async def test_what_is_not_known_is_left_alone_and_counted_once_a_kind(
         counts = control.core.surprises.counts
         kinds = ("message telepathy", "method dream", "method wish")
         assert [counts["semibot", kind] for kind in kinds] == [2, 2, 1]
-        assert {kind for wire, kind in counts if "field" in kind} == {"field mood"}
+        assert {kind for wire, kind in counts if "field" in kind} == {"field mood", "field hot"}
 
 
 @pytest.mark.parametrize("dialect", ["", "Deployed", 7, ["deployed"], {}])

@@ -1,8 +1,10 @@
 """Yeaft's page, from its first conversation to a reload, with machines of every kind behind it."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.support.control import LocalControl, TestUser
+from tests.support.control import LocalControl, TestUser, running
 from tests.support.eventually import eventually
 from tests.support.installed_yeaft_agent import COMMANDS
 from tests.support.peer import Json
@@ -322,6 +324,23 @@ async def test_group_chats_of_an_agent_are_there_when_a_page_opens_and_change_li
             spoken = await page.expect("yeaft_output", lambda one: one.get("vpId") == "ada")
             assert (spoken["agentId"], spoken["data"]) == (agent.id, words)
         async with page_of(user) as page:
+            assert [one["id"] for one in page.group_chats] == ["s-1", "s-2"]
+            assert {one["agentId"] for one in page.group_chats} == {agent.id}
+
+
+async def test_group_chats_of_an_agent_outlive_a_restart_of_the_server(tmp_path: Path) -> None:
+    chats = [{"id": "s-1", "name": "Review"}, {"id": "s-2", "name": "Plan"}]
+    async with running(tmp_path / "data") as first:
+        user = await first.user()
+        async with await new_agent(user, DEPLOYED) as agent, page_of(user) as page:
+            for some in (chats[:1], chats):
+                listed = {"type": "session_list_updated", "sessions": some}
+                await agent.send({"type": "yeaft_output", "event": listed})
+            await page.until(lambda: len(page.group_chats) == 2, "the list")
+    async with running(tmp_path / "data") as second:
+        user = TestUser(second, user.id, user.token)
+        async with agent.again(url=second.url), page_of(user) as page:
+            await page.until(lambda: page.group_chats, "the list, which nobody has said again")
             assert [one["id"] for one in page.group_chats] == ["s-1", "s-2"]
             assert {one["agentId"] for one in page.group_chats} == {agent.id}
 

@@ -23,7 +23,7 @@ from trunkline.control.api.site import Site
 from trunkline.control.core import Core
 from trunkline.control.door.door import TakeBack
 from trunkline.control.door.origin import check_host, check_origin, cors_headers, preflight_headers
-from trunkline.control.errors import InvalidRequest
+from trunkline.control.errors import Forbidden, InvalidRequest
 from trunkline.control.surprises import HTTP
 
 Json = dict[str, Any]
@@ -66,10 +66,15 @@ def _gate(core: Core, take_back: TakeBack, site: Site) -> Middleware:
         if len(request.headers.getall("Host", ())) > 1:
             raise InvalidRequest("more than one Host header")
         host, origin = request.headers.get("Host"), request.headers.get("Origin")
-        check_host(host, settings)
-        check_origin(origin, host, settings)
         if request.headers.get("Upgrade", "").lower() == "websocket":
-            return await take_back(request)  # over a connection that served HTTP before
+            # Over a connection that served HTTP before. The door checks host and origin.
+            return await take_back(request)
+        try:
+            check_host(host, settings)
+            check_origin(origin, host, settings)
+        except Forbidden as error:
+            core.handshakes.refused(HTTP, request.path, error)
+            raise
         if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
             return web.Response(status=204, headers=preflight_headers(origin, settings))
         if isinstance(request.match_info.http_exception, web.HTTPNotFound):
@@ -94,10 +99,12 @@ def _gate(core: Core, take_back: TakeBack, site: Site) -> Middleware:
 
 
 def _note_unknown(core: Core, request: web.Request) -> None:
-    """A path of Yeaft's page that is not served here."""
+    """A path that is not served here, other than below our own API. Those of programs are counted
+    apart from what strangers look for on every server."""
     path = request.path
-    if path.startswith("/api/") and not path.startswith("/api/v1/"):
-        core.surprises.saw(HTTP, f"route {request.method} {path}")
+    if not path.startswith("/api/v1/"):
+        sort = "route" if path.startswith("/api/") else "path"
+        core.surprises.saw(HTTP, f"{sort} {request.method} {path}")
 
 
 class HttpServer:

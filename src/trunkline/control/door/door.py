@@ -5,7 +5,7 @@ Reads the head of a connection's first request and gives the transport to the on
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 import msgspec
 import structlog
@@ -14,13 +14,25 @@ from aiohttp import web
 from trunkline import limits
 from trunkline.control.door.closing import close_gracefully
 from trunkline.control.door.connections import Connections
+from trunkline.control.door.handshake_log import HandshakeLog
 from trunkline.control.door.head import Head, parse_head, wire_of
 from trunkline.control.door.origin import check_host, check_origin
-from trunkline.control.errors import LimitReached, NotFound, TrunklineError
+from trunkline.control.door.upgrade import check_upgrade, name_of
+from trunkline.control.errors import (
+    InvalidRequest,
+    LimitReached,
+    NotFound,
+    TooLarge,
+    TrunklineError,
+)
 from trunkline.control.settings import Settings
+from trunkline.control.surprises import HTTP, Surprises
 from trunkline.wire.errors import Malformed
 
 _log = structlog.get_logger(__name__)
+
+STREAM: Final = "sse"
+"""What the log calls event streams."""
 
 Accept = Callable[[asyncio.Transport, Head], None]
 Http = Callable[[], asyncio.Protocol]
@@ -44,12 +56,16 @@ class Door:
         sockets: Mapping[str, Accept],
         stream: StreamEdge,
         connections: Connections,
+        handshakes: HandshakeLog,
+        surprises: Surprises,
         head_timeout_s: float = limits.HEAD_TIMEOUT_S,
     ) -> None:
         self.connections = connections
+        self.handshakes = handshakes
         self.head_timeout_s = head_timeout_s
         self._settings = settings
         self._sockets = sockets
+        self._surprises = surprises
         self._stream = stream
         self.waiting: set[Visitor] = set()
 
@@ -63,14 +79,21 @@ class Door:
             check_origin(head.headers.get("Origin"), head.headers.get("Host"), self._settings)
             self._accept_of(head)(transport, head)
         except TrunklineError as error:
-            refuse(transport, error)
+            self.refuse(transport, head, error)
+
+    def refuse(self, transport: asyncio.Transport, head: Head, error: TrunklineError) -> None:
+        wire = STREAM if self._stream.matches(head) else name_of(head)
+        self.handshakes.refused(wire, head.path, error)
+        refuse(transport, error)
 
     def _accept_of(self, head: Head) -> Accept:
         if not head.is_websocket:
             return self._stream.accept
         accept = self._sockets.get(wire_of(head.path, head.query))
         if accept is None:
+            self._surprises.saw(HTTP, f"socket {head.path}")
             raise NotFound("path", head.path)
+        check_upgrade(head)
         return accept
 
     async def take_back(self, request: web.Request) -> web.StreamResponse:
@@ -91,6 +114,10 @@ class Door:
         transport.resume_reading()
         self.admit(transport, head)
         raise asyncio.CancelledError
+
+
+class _HeadTooLarge(TooLarge):
+    status = 431
 
 
 class Visitor(asyncio.Protocol):
@@ -120,13 +147,11 @@ class Visitor(asyncio.Protocol):
         try:
             head = parse_head(self._bytes)
         except Malformed as error:
-            self._leave()
-            _answer(self._transport, 400, "INVALID_REQUEST", str(error))
+            self._turn_away(InvalidRequest(str(error)))
             return
         size = len(self._bytes) if head is None else head.size
         if size > limits.HEAD_BYTES_MAX:
-            self._leave()
-            _answer(self._transport, 431, "TOO_LARGE", "the request's head is too large")
+            self._turn_away(_HeadTooLarge("the request's head is too large"))
         elif head is not None:
             self._leave()
             self._enter(head)
@@ -136,12 +161,18 @@ class Visitor(asyncio.Protocol):
         try:
             self._door.connections.arrived(self._transport, head.headers)
         except LimitReached as error:
-            refuse(self._transport, error)
+            self._door.refuse(self._transport, head, error)
             return
         if self._door.has_edge(head):
             self._door.admit(self._transport, head)
         else:
             self._serve_http(head.raw)
+
+    def _turn_away(self, error: TrunklineError) -> None:
+        """What it asks for was never read."""
+        self._leave()
+        self._door.handshakes.refused(HTTP, "", error)
+        refuse(self._transport, error)
 
     def _serve_http(self, arrived: bytes) -> None:
         protocol = self._http()
@@ -176,7 +207,8 @@ _REASONS = {
 
 
 def refuse(transport: asyncio.Transport, error: Exception) -> None:
-    """Answers with the error in its REST form and ends the connection."""
+    """Answers with the error in its REST form and ends the connection. Whoever calls has logged
+    why, unless it is a fault of ours."""
     if not isinstance(error, TrunklineError):
         _log.error("a connection could not be let in", exc_info=error)
         error = TrunklineError("something went wrong here; the log says what")

@@ -24,6 +24,7 @@ from picows.picows import WSProtocol  # type: ignore[attr-defined]
 from trunkline import limits
 from trunkline.control.door.closing import close_gracefully
 from trunkline.control.door.head import Head
+from trunkline.control.door.upgrade import plain_request
 
 _log = structlog.get_logger(__name__)
 _logger = logging.getLogger("picows")
@@ -45,7 +46,7 @@ def adopt(
     frame_bytes_max: int,
     subprotocol: str | None = None,
 ) -> None:
-    """Answers the upgrade request and lets `listener` have the frames.
+    """Answers the upgrade request, which the door has checked, and lets `listener` have the frames.
 
     `subprotocol`: the one that is chosen of those that the client offers. Browsers that offer one
     hang up unless one is chosen.
@@ -72,7 +73,7 @@ def adopt(
     )
     transport.set_protocol(protocol)
     protocol.connection_made(Graceful(transport))
-    view = memoryview(head.raw)
+    view = memoryview(plain_request(head))
     while view and transport.get_protocol() is protocol:  # it is replaced when it refused
         view = _feed(cast(_Buffered, protocol), view)
     for kept in (protocol.transport.request, protocol.transport.response):

@@ -25,7 +25,7 @@ _log = structlog.get_logger(__name__)
 _SCRIPTS = Path(__file__).parent / "migrations"
 _TELL_S = 2.0
 
-HEADS = {"records": "records_0022", "log": "log_0004"}
+HEADS = {"records": "records_0023", "log": "log_0004"}
 """The newest revision of each branch."""
 
 VERSIONS = "SELECT version_num FROM alembic_version"

@@ -106,6 +106,8 @@ machines = sa.Table(
     sa.Column("runtimes", sa.JSON(none_as_null=True)),
     # what can be typed behind a slash there, as a Yeaft agent said last
     sa.Column("slash_commands", sa.JSON(none_as_null=True)),
+    # the group chats that a Yeaft agent runs itself, as it listed them last
+    sa.Column("group_chats", sa.JSON(none_as_null=True)),
     # what it calls itself, when it was found by its owner's secret
     sa.Column("instance", sa.String(200)),
     # its tokens that were issued before are revoked

@@ -2,16 +2,16 @@
 (docs/protocols/myagent.md#translation-of-session-events has the table).
 
 Pure: the number of an event and its line go in, encoded messages come out, each made once for all
-connections that follow the session; pieces of the answer come out as they are, because each
-connection joins them in its own time.
+connections that follow the session; pieces of an answer and of thoughts come out as they are,
+because each connection joins them in its own time.
 """
 
 from trunkline.wire import events
-from trunkline.wire.events import SessionEvent, text_of
+from trunkline.wire.events import text_of
 from trunkline.wire.myagent import messages as names
 from trunkline.wire.myagent.codec import encode, timestamp
 from trunkline.wire.myagent.messages import Downlink, Json
-from trunkline.wire.myagent.outward_state import Outward, busy, number
+from trunkline.wire.myagent.outward_state import Outward, busy, number, whose
 from trunkline.wire.myagent.outward_steps import STEP_HANDLERS
 from trunkline.wire.myagent.outward_turns import TURN_HANDLERS
 from trunkline.wire.myagent.pieces import Piece
@@ -35,7 +35,7 @@ def from_events(state: Outward, event_id: int, line: str) -> list[bytes | Piece]
             continue
         message.timestamp = sent_at = sent_at or timestamp(number(event.ts) or state.now())
         message.session_id = state.session_id
-        message.metadata = _metadata(message.metadata or {}, event)
+        message.metadata = whose(message.metadata or {}, event)
         out.append(encode(message))
     return out
 
@@ -67,16 +67,3 @@ def unshown(state: Outward, line: str) -> list[bytes]:
         metadata={**metadata, "turn_id": turn.id} if turn.id else metadata,
     )
     return [encode(message)]
-
-
-def _metadata(own: Json, event: SessionEvent) -> Json:
-    """What is said of it, and whose it is: the turn, a person of a group, a helper."""
-    shown = {name: value for name, value in own.items() if value is not None}
-    for name, value in (
-        ("turn_id", text_of(event.turn_id)),
-        ("person", event.person),
-        ("agent", text_of(event.agent)),
-    ):
-        if value:
-            shown.setdefault(name, value)
-    return shown

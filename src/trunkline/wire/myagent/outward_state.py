@@ -15,6 +15,7 @@ _TURNS_MAX = 100
 _CALLS_MAX = 1_000
 _QUESTIONS_MAX = 200
 _STREAMS_MAX = 100
+_STREAM_KEY_CHARS_MAX = 2_000
 _PLAN_STEPS_MAX = 200
 _ASKED_CHARS_MAX = 1_000
 _JSON_CHARS_MAX = 100_000
@@ -70,7 +71,8 @@ class Turn:
             metadata: Json = {"turn_id": turn_id} if turn_id else {}
             if person:
                 metadata["person"] = person
-            found = Stream(turn_step(self.event_id, "answer"), metadata)
+            step_id, speaker = turn_step(self.event_id, "answer"), _speaker(turn_id, person)
+            found = Stream(names.PARTIAL_ANSWER, step_id, speaker, metadata)
             keep(self._streams, key, found, _STREAMS_MAX)
         return found
 
@@ -98,6 +100,7 @@ class Underway:
         self._has_seen_end = False
         self._calls: list[tuple[tuple[str, str], Call]] = []
         self._questions: dict[str, str] = {}
+        self._thoughts: dict[tuple[str, ...], Stream] = {}
 
     @property
     def is_busy(self) -> bool:
@@ -126,6 +129,22 @@ class Underway:
         found = self.find(turn_id)
         if found is None:
             found = self._unasked = Turn(_key(turn_id), event_id, None, self._text_chars_max)
+        return found
+
+    def thoughts(self, event_id: int, event: SessionEvent, metadata: Json) -> Stream | None:
+        """The stream of what is thought there in pieces, which that event goes on with; None for
+        one that is too oddly named to be remembered."""
+        turn_id = text_of(event.turn_id)
+        turn = self.find(turn_id)
+        speaker = _speaker(turn_id, event.person, text_of(event.agent))
+        key = str(turn.event_id if turn else ""), speaker, *map(text_of, metadata.values())
+        if sum(map(len, key)) > _STREAM_KEY_CHARS_MAX:
+            return None
+        found = self._thoughts.get(key)
+        if found is None:
+            step_id = turn_step(turn.event_id if turn else event_id, "thinking")
+            found = Stream(names.THINKING, step_id, speaker, whose(metadata, event))
+            keep(self._thoughts, key, found, _STREAMS_MAX)
         return found
 
     def end(self, turn_id: str, event_id: int) -> Turn:
@@ -180,6 +199,19 @@ class Outward:
         self.underway = Underway(text_chars_max)
 
 
+def whose(own: Json, event: SessionEvent) -> Json:
+    """What is said of a message, and whose it is: the turn, a person of a group, a helper."""
+    shown = {name: value for name, value in own.items() if value is not None}
+    for name, value in (
+        ("turn_id", text_of(event.turn_id)),
+        ("person", event.person),
+        ("agent", text_of(event.agent)),
+    ):
+        if value:
+            shown.setdefault(name, value)
+    return shown
+
+
 Made = list[Downlink | Piece]
 Handler = Callable[[Outward, int, SessionEvent], Made]
 
@@ -228,6 +260,10 @@ def number(value: Any) -> int | None:
 def ms_between(start: int | None, end: Any) -> int | None:
     stop = number(end)
     return None if start is None or stop is None else max(0, stop - start)
+
+
+def _speaker(turn_id: str, person: Any, agent: str = "") -> str:
+    return f"{turn_id}\0{text_of(person) if person else ''}\0{agent}"
 
 
 def _key(name: str) -> str:

@@ -20,6 +20,8 @@ from trunkline.wire.myagent.outward_state import (
 from trunkline.wire.myagent.pieces import Piece
 
 _THINKING = {"reasoning": "reasoning", "replan": "planning"}
+_WHOLE = ("model", "replan", "memory")
+"""Stages whose thoughts are sentences of their own: joined, they would run into each other."""
 _MODEL_CHARS_MAX = 500
 _STATUS = {
     "offline": "The machine of this session is offline.",
@@ -47,7 +49,7 @@ def _text(state: Outward, event_id: int, event: SessionEvent) -> Made:
     if not text:
         return []
     if event.agent:  # what a helper says is no part of the answer
-        return [_thought(state, event_id, event, text, {"thinking_type": "reasoning"})]
+        return [_piece_of_thought(state, event_id, event, text, {"thinking_type": "reasoning"})]
     turn_id = text_of(event.turn_id)
     turn = state.underway.turn(turn_id, event_id)
     index = turn.add(text)
@@ -60,7 +62,18 @@ def _thinking(state: Outward, event_id: int, event: SessionEvent) -> Made:
         return []
     kind = _THINKING.get(stage, "analysis")
     metadata = {"thinking_type": kind, "stage": stage or None}
-    return [_thought(state, event_id, event, text, metadata)]
+    make = _thought if stage in _WHOLE else _piece_of_thought
+    return [make(state, event_id, event, text, metadata)]
+
+
+def _piece_of_thought(
+    state: Outward, event_id: int, event: SessionEvent, text: str, metadata: Json
+) -> Downlink | Piece:
+    """It may be no more than a word."""
+    stream = state.underway.thoughts(event_id, event, metadata)
+    if stream is None:
+        return _thought(state, event_id, event, text, metadata)
+    return Piece(stream, text, None, number(event.ts) or state.now())
 
 
 def _thought(

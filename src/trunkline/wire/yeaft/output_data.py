@@ -5,11 +5,13 @@ Lenient: what is odd in one field must not hide the rest. The relay never needs 
 for readers of other protocols. `stream_json` writes it.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from trunkline.wire.yeaft.stream_json import SUCCESS
+
+TYPES: Final = frozenset(("assistant", "user", "result", "system"))
 
 
 class Block(msgspec.Struct, gc=False):

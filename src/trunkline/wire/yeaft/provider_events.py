@@ -12,10 +12,13 @@ import msgspec
 from trunkline.wire.errors import Malformed
 from trunkline.wire.yeaft import acp, codec, engine, names
 from trunkline.wire.yeaft.messages import Envelope
+from trunkline.wire.yeaft.output_data import TYPES
 from trunkline.wire.yeaft.outward_frames import encode, slash_commands
 from trunkline.wire.yeaft.provider_turn import ProviderTurn
 
 Json = dict[str, Any]
+
+_OUTPUT = ("claude_output", "yeaft_output")
 
 
 class _Peek(msgspec.Struct, rename="camel", gc=False):
@@ -29,7 +32,7 @@ def translated(
 ) -> list[str] | None:
     """The envelopes that it becomes, perhaps none; None if it has the document's form already, or
     one that is not known here: then it passes as it came."""
-    if names.canonical(envelope.type) not in ("claude_output", "yeaft_output"):
+    if names.canonical(envelope.type) not in _OUTPUT:
         return None
     try:
         peek = codec.read(envelope.data, _Peek)
@@ -46,6 +49,21 @@ def translated(
         return None
     turn.at(turn_id, now_ms)
     return _of_acp(turn, event, text, now_ms)
+
+
+def unknown_type(envelope: Envelope) -> str | None:
+    """The type of what an agent puts out, where it is none that has a form here."""
+    if names.canonical(envelope.type) not in _OUTPUT:
+        return None
+    try:
+        peek = codec.read(envelope.data, _Peek)
+    except Malformed:
+        return None
+    kind = peek.type
+    if not isinstance(kind, str) or kind in TYPES or kind in engine.EVENTS:
+        return None
+    is_acp = peek.method is not None or peek.session_update is not None or _is_acp(kind)
+    return None if is_acp else kind
 
 
 def _of_acp(turn: ProviderTurn, event: acp.AcpEvent, text: str, now_ms: int) -> list[str] | None:

@@ -110,9 +110,13 @@ async def core(
     await segments.close()
 
 
+def door(core: Core) -> Door:
+    return Door(core.settings, {}, SseHost(core), core.connections, core.handshakes, core.surprises)
+
+
 @pytest.fixture
 async def app(core: Core) -> Application:
-    return build_app(core, Door(core.settings, {}, SseHost(core), core.connections).take_back)
+    return build_app(core, door(core).take_back)
 
 
 @pytest.fixture

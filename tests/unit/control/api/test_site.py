@@ -7,12 +7,10 @@ import pytest
 from aiohttp.web import Application
 from yarl import URL
 
-from tests.unit.control.api.conftest import Api
+from tests.unit.control.api.conftest import Api, door
 from trunkline.control.api.http import build_app
 from trunkline.control.api.site import Site
 from trunkline.control.core import Core
-from trunkline.control.door.door import Door
-from trunkline.control.edges.sse.host import SseHost
 
 SCRIPT = "console.log('the page');\n" * 40
 PACKED = {"br": b"as if it were Brotli", "gzip": gzip.compress(SCRIPT.encode())}
@@ -37,8 +35,7 @@ def built(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def app(core: Core, built: Path) -> Application:
-    door = Door(core.settings, {}, SseHost(core), core.connections)
-    return build_app(core, door.take_back, Site(built))
+    return build_app(core, door(core).take_back, Site(built))
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,16 @@ def text(content: str, **fields: Any) -> Json:
     return {"type": "text_chunk", "content": content, "turn_id": "t", **fields}
 
 
+def thought(content: str, **fields: Any) -> Json:
+    return {
+        "type": "thinking",
+        "content": content,
+        "stage": "reasoning",
+        "turn_id": "t",
+        **fields,
+    }
+
+
 SAID: Json = {"type": "user_message", "content": "hi", "turn_id": "t"}
 USAGE: Json = {"type": "usage", "tokens_in": 1}
 CALL: Json = {"type": "tool_call_start", "tool_name": "x"}
@@ -155,6 +165,69 @@ async def test_with_some_of_the_persons_words_nobody_is_taken_to_have_them_all()
     assert stage.shown[1:] == [("text", "13"), ("text", "24")]
     assert stage.place(3) == stage.place(2), "a repeat, and never a gap"
     assert stage.place(4) == Place(5, 1)
+    stage.out.left()
+
+
+@pytest.mark.proves("notes-2-joined")
+async def test_pieces_of_thoughts_are_joined_as_those_of_an_answer_are() -> None:
+    stage = Stage(NEVER_S)
+    stage.tell(SAID, thought("a"))
+    for piece in "bcd":
+        stage.tell(thought(piece))
+    stage.tell(text("1"), text("2"))
+    for piece in "xyz":  # a helper's words, between ours
+        stage.tell(text(piece, agent="helper"), text(piece.upper()))
+    stage.tell(thought("e"), thought("f"))
+    stage.tell(CALL)
+    shown = [
+        (one["event"], one["metadata"].get("agent"), one["content"])
+        for one in stage.wire.frames[1:-1]
+    ]
+    assert shown == [
+        ("agent.thinking", None, "a"),
+        ("agent.thinking", None, "bcd"),
+        ("agent.partial_answer", None, "12XYZ"),
+        ("agent.thinking", "helper", "xyz"),
+        ("agent.thinking", None, "ef"),
+    ]
+    assert {one["step_id"] for one in stage.wire.frames if one["event"] == "agent.thinking"} == {
+        "step_1_thinking"
+    }
+    # Events: 1 said, 2 to 5 thoughts, 6 and 7 text, 8 to 13 both, 14 and 15 thoughts, 16 the call.
+    assert stage.place(2) == Place(1, 1)
+    assert stage.place(6) == Place(14, 1)
+    assert stage.place(5) == stage.place(2), "with some of what was joined nobody has it all"
+    stage.out.left()
+
+
+async def test_ten_thousand_thoughts_are_few_messages_and_none_is_lost() -> None:
+    stage = Stage(NEVER_S)
+    stage.tell(SAID)
+    pieces = [f"{number} " for number in range(10_000)]
+    for piece in pieces:
+        stage.tell(thought(piece))
+    stage.out.flush()
+    thoughts = [one for one in stage.wire.frames if one["metadata"].get("stage") == "reasoning"]
+    assert "".join(one["content"] for one in thoughts) == "".join(pieces)
+    assert len(thoughts) == 2
+    stage.out.left()
+
+
+async def test_what_a_machine_says_of_its_model_stays_a_sentence_of_its_own() -> None:
+    stage = Stage(NEVER_S)
+    stage.tell(SAID, thought("The model is loaded.", stage="model"))
+    stage.tell(thought("It is asked again.", stage="model"), thought("hm", stage="reasoning"))
+    told = [one["content"] for one in stage.wire.frames[1:]]
+    assert told == ["The model is loaded.", "It is asked again.", "hm"]
+    stage.out.left()
+
+
+@pytest.mark.parametrize("name", ["", "x" * 5_000])
+async def test_thoughts_of_no_turn_and_of_odd_stages_are_shown_all_the_same(name: str) -> None:
+    stage = Stage(NEVER_S)
+    stage.tell(*(thought(piece, stage=name, turn_id="") for piece in "abc"))
+    stage.out.flush()
+    assert "".join(one["content"] for one in stage.wire.frames) == "abc"
     stage.out.left()
 
 

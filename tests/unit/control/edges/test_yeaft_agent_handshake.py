@@ -161,7 +161,10 @@ async def test_slash_commands_are_kept_for_clients_that_come_later(here: World) 
 
 
 async def test_messages_that_are_not_known_are_counted(here: World) -> None:
-    for name in ("never_heard_of", "never_heard_of", "llm_config", "slash_commands_update"):
+    for name in (
+        *("never_heard_of", "never_heard_of", "llm_config"),
+        *("slash_commands_update", "session_list_updated"),
+    ):
         here.line.hear({"type": name})
     assert here.core.surprises.counts == {("yeaft", "message never_heard_of"): 2}
 
@@ -183,6 +186,21 @@ async def test_fields_that_are_not_known_are_counted_also_where_they_only_travel
         ("yeaft", "field providersNew"): 2,
         ("yeaft", "field speed"): 1,
     }
+
+
+async def test_output_of_a_type_that_is_not_known_is_counted(here: World) -> None:
+    session = await here.session()
+    head = {"type": "claude_output", "conversationId": session}
+    said: list[Json] = [
+        {"type": "assistant", "message": {"content": [{"type": "text", "text": "a"}]}},
+        {"type": "text_delta", "text": "b"},
+        {"jsonrpc": "2.0", "method": "session/update", "params": {}},
+        {"type": "dream", "of": "sheep"},
+        {"type": "dream", "of": "lambs"},
+    ]
+    for data in said:
+        here.line.hear({**head, "data": data})
+    assert here.core.surprises.counts == {("yeaft", "output dream"): 2}
 
 
 _LIST: Json = {"type": "session_list_updated", "sessions": [{"id": "x"}]}

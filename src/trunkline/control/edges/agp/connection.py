@@ -17,13 +17,16 @@ from trunkline.control.machines.tap import Tap
 from trunkline.control.machines.traits import KINDS
 from trunkline.wire.agp.codec import Unknown, decode_uplink, encode
 from trunkline.wire.agp.messages import (
+    MESSAGE_CHUNK,
     UPDATE_TYPES,
     Downlink,
     Ping,
     Pong,
     PromptResponse,
     PromptResponsePayload,
+    ToolCall,
     Update,
+    UpdatePayload,
     Uplink,
 )
 from trunkline.wire.commands import Command
@@ -37,13 +40,21 @@ _log = structlog.get_logger(__name__)
 WIRE = "agp"
 
 _PING_ID_CHARS_MAX = 200
+_LOOKED_AT_CHARS_MAX = 64 * 1024
 
 
-class _End(msgspec.Struct):
+class _Payload(msgspec.Struct):
     payload: msgspec.Raw
 
 
-_end = msgspec.json.Decoder(_End)
+class _OfToolCall(msgspec.Struct):
+    tool_call: msgspec.Raw
+
+
+_payload = msgspec.json.Decoder(_Payload)
+_tool_call = msgspec.json.Decoder(_OfToolCall)
+_UPDATE_FIELDS = frozenset(UpdatePayload.__struct_encode_fields__)
+_TOOL_CALL_FIELDS = frozenset(ToolCall.__struct_encode_fields__)
 _END_FIELDS = frozenset(PromptResponsePayload.__struct_encode_fields__)
 
 
@@ -117,13 +128,26 @@ class AgpLine(Socket):
 
     def _look(self, message: Uplink | Unknown, text: str) -> None:
         """What an app says and no document knows, so that an operator sees it."""
-        if type(message) is Update and message.payload.update_type not in UPDATE_TYPES:
-            self._host.surprises.saw(WIRE, f"update_type {message.payload.update_type}")
+        if type(message) is Update:
+            self._look_at_update(message, text)
         elif type(message) is Unknown:
             self._host.surprises.saw(WIRE, f"message {message.method}")
         elif type(message) is PromptResponse:
-            payload = _end.decode(text).payload
+            payload = _payload.decode(text).payload
             self._host.surprises.saw_fields(WIRE, payload, _END_FIELDS)
+
+    def _look_at_update(self, message: Update, text: str) -> None:
+        """Not at pieces of text, of which there are too many, nor at what is large."""
+        kind = message.payload.update_type
+        if kind not in UPDATE_TYPES:
+            self._host.surprises.saw(WIRE, f"update_type {kind}")
+        if kind == MESSAGE_CHUNK or len(text) > _LOOKED_AT_CHARS_MAX:
+            return
+        payload = _payload.decode(text).payload
+        self._host.surprises.saw_fields(WIRE, payload, _UPDATE_FIELDS)
+        if message.payload.tool_call is not None:
+            tool_call = _tool_call.decode(payload).tool_call
+            self._host.surprises.saw_fields(WIRE, tool_call, _TOOL_CALL_FIELDS)
 
     def _other(self, message: Uplink | Unknown) -> None:
         """Everything but a piece of an active turn."""

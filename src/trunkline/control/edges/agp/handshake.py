@@ -11,7 +11,7 @@ import msgspec
 from trunkline import limits
 from trunkline.control.errors import InvalidRequest
 
-FIELDS = ("guid", "user_id", "token")
+FIELDS = frozenset(("guid", "user_id", "token"))
 
 _DEVICE_TOKEN_CHARS_MAX = 200
 _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
@@ -35,7 +35,7 @@ def check_url(request: bytes) -> None:
 def read_query(query: Mapping[str, str], *, is_open: bool) -> Asked:
     """`is_open`: a device is let in by its name, whatever its token is. Then the name has to be
     whole; elsewhere a token, which names its device, may stand for what is missing."""
-    guid, user_id, token = (query.get(name, "") for name in FIELDS)
+    guid, user_id, token = (query.get(name, "") for name in ("guid", "user_id", "token"))
     _check(guid, "guid", limits.GUID_CHARS_MAX)
     _check(user_id, "user_id", limits.ID_CHARS_MAX)
     if is_open and guid and user_id:

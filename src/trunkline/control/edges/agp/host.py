@@ -60,7 +60,8 @@ class AgpHost:
             asked = read_query(head.query, is_open=self._core.settings.open_agp)
         except TrunklineError as error:
             _log_refusal(head.query.get("guid", ""), error)
-            raise
+            refuse(transport, error)
+            return
         transport.pause_reading()
         transport.set_protocol(asyncio.Protocol())
         self._core.tasks.spawn(self._admit(transport, head, asked), "agp handshake")
@@ -76,8 +77,7 @@ class AgpHost:
                 _log_refusal(asked.guid, error)
             refuse(transport, error)
             return
-        for name in head.query.keys() - FIELDS:
-            self.surprises.saw(WIRE, f"query field {name}")
+        self.surprises.saw_query(WIRE, head.query, FIELDS)
         if not transport.is_closing():
             transport.resume_reading()
             adopt(transport, head, line, limits.FRAME_BYTES_MAX)

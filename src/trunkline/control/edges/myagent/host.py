@@ -3,7 +3,6 @@
 import asyncio
 from functools import partial
 
-import structlog
 from sqlalchemy import func, select
 
 from trunkline import __version__, limits
@@ -26,9 +25,8 @@ from trunkline.wire.myagent.codec import timestamp
 from trunkline.wire.myagent.identifiers import Seen
 from trunkline.wire.myagent.messages import Downlink
 
-_log = structlog.get_logger(__name__)
-
 _PURGE_EVERY_SWEEPS = 60
+_QUERY = frozenset(("token", "shape"))
 _BEARER = "bearer."
 
 
@@ -88,11 +86,12 @@ class MyAgentHost:
             self.core.connections.known(transport, who.user_id)
         except Exception as error:
             if isinstance(error, TrunklineError):
-                _log.warning("a client was not let in", wire="myagent", reason=error.message)
+                self.core.handshakes.refused("myagent", head.path, error)
             refuse(transport, error)
             return
         if transport.is_closing():
             return
+        self.core.surprises.saw_query("myagent", head.query, _QUERY)
         typed = head.query.get("shape") == "typed"
         greeting = self._greeting(active)
         is_anonymous = self._secret(head) is None

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 
-_OF_ALL = frozenset(("type", "timestamp"))  # the fields of every message
 _PEACEFUL = (CloseCode.OK, CloseCode.GOING_AWAY)
 
 
@@ -161,7 +160,7 @@ class VmLine(PacedSocket):
                     or data.find(another_type, behind) >= 0
                     or escaped in data
                 ):
-                    self._event(message)
+                    self._single(message, text)
                 elif log.pending:
                     log.pending.append(data)  # the log knows already that this session has news
                 else:
@@ -219,13 +218,14 @@ class VmLine(PacedSocket):
         received = self._metrics.received
         received[kind] = received.get(kind, 0) + 1
         if isinstance(message, SseEvent):
-            self._event(message)
+            self._single(message, text)
         elif isinstance(message, Batch):
             self._batch(message)
         elif isinstance(message, Heartbeat):
-            self._watch_fields(message, text)
+            self._host.unknown.fields(message, text)
             self._heartbeat(message)
         elif isinstance(message, Auth):
+            self._host.unknown.fields(message, text)
             if self.machine is None:
                 # It came in time; how long the check takes is not the machine's fault.
                 self._stop_deadline()
@@ -233,34 +233,37 @@ class VmLine(PacedSocket):
             else:
                 self.complain("ALREADY_AUTHENTICATED", "auth is the first frame, and only that")
         elif isinstance(message, Request):
-            self._watch_fields(message, text)
+            self._host.unknown.fields(message, text)
             self._watch_habits(message)
             self._host.requests.request(self, message)
         elif isinstance(message, FireAndForget):
-            self._watch_fields(message, text)
+            self._host.unknown.fields(message, text)
             self._watch_habits(message)
             self._host.requests.report(self, message)
         elif isinstance(message, Resume):
+            self._host.unknown.fields(message, text)
             self._host.resume(self, message)
             return
         elif isinstance(message, QueryResult):
             if self.machine is not None:
                 self._host.queries.answered(self.machine, message.id, message.result, message.error)
         else:
-            self._host.surprises.saw("semibot", f"message {message.type}")
+            self._host.unknown.message(message.type)
         if self.machine is not None and self.machine.core.state.is_held:
             with self.machine.input() as core:
                 core.resumed()
 
-    def _watch_fields(self, message: Uplink, text: str) -> None:
-        known = _OF_ALL.union(message.__struct_encode_fields__)
-        self._host.surprises.saw_fields("semibot", text, known)
+    def _single(self, event: SseEvent, text: str) -> None:
+        """An event in a frame of its own, as it came. Our own machines say nothing unknown."""
+        if not self.capabilities:
+            self._host.unknown.event(event, text)
+        self._event(event)
 
     def _watch_habits(self, message: Request | FireAndForget) -> None:
         if message.session_id == MEMORY:
             self.shows(f"a request for {MEMORY}")
         if message.method not in self._host.requests.methods:
-            self._host.surprises.saw("semibot", f"method {message.method}")
+            self._host.unknown.method(message.method)
 
     def _event(self, event: SseEvent | BatchedEvent) -> None:
         """From the wire to the log, for an event of any kind."""

@@ -18,6 +18,7 @@ from trunkline.control.door.head import VM, Head
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.semibot.connection import VmLine
 from trunkline.control.edges.semibot.requests import VmRequests
+from trunkline.control.edges.semibot.unknown import Unknown
 from trunkline.control.errors import InvalidRequest, Unauthorized
 from trunkline.control.gathering import Gathering
 from trunkline.control.ids import is_id
@@ -44,6 +45,7 @@ from trunkline.wire.semibot.messages import (
 
 _log = structlog.get_logger(__name__)
 
+_QUERY = frozenset(("user_id", "ticket"))
 _ACTIVE = ("pending", "online", "offline")
 
 
@@ -57,7 +59,7 @@ class VmHost:
         self.log = core.log
         self.machines = core.machines
         self.metrics = core.metrics
-        self.surprises = core.surprises
+        self.unknown = Unknown(core.surprises)
         self.requests = VmRequests(core)
         self.queries = core.queries
         self.rate_limit = core.settings.rate_limit_per_minute
@@ -74,9 +76,8 @@ class VmHost:
         """An upgrade request for `/ws/vm`."""
         user_id = head.query.get("user_id", "")
         if not user_id:
-            refusal = InvalidRequest("user_id is missing in the URL")
-            _log.warning("line refused", reason=refusal.message)
-            raise refusal
+            raise InvalidRequest("user_id is missing in the URL")
+        self._core.surprises.saw_query("semibot", head.query, _QUERY)
         line = VmLine(self, user_id, head.query.get("ticket"))
         adopt(transport, head, line, limits.FRAME_BYTES_MAX)
 

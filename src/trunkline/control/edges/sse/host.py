@@ -8,12 +8,12 @@ from socket import AF_INET, AF_INET6
 import structlog
 
 from trunkline.control.core import Core
-from trunkline.control.door.door import refuse
+from trunkline.control.door.door import STREAM, refuse
 from trunkline.control.door.head import Head, credentials_of
 from trunkline.control.door.origin import cors_headers
 from trunkline.control.edges.sse import account, session
 from trunkline.control.edges.sse.connection import SseConnection
-from trunkline.control.errors import Unauthorized
+from trunkline.control.errors import TrunklineError, Unauthorized
 from trunkline.wire import sse
 
 _log = structlog.get_logger(__name__)
@@ -66,6 +66,8 @@ class SseHost:
             await self._admit(connection, head)
         except Exception as error:
             connection.ended()
+            if isinstance(error, TrunklineError):
+                self.core.handshakes.refused(STREAM, head.path, error)
             refuse(transport, error)
             return
         if transport.is_closing():

@@ -22,6 +22,7 @@ from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.yeaft import codec, fields, names, plain
 from trunkline.wire.yeaft.agent import Handshake, Visitor, capabilities_of
 from trunkline.wire.yeaft.agent_talk import PROTOCOL
+from trunkline.wire.yeaft.catalog import SESSION_LIST
 from trunkline.wire.yeaft.close_codes import CloseCode
 from trunkline.wire.yeaft.inward_state import READY
 from trunkline.wire.yeaft.messages import (
@@ -31,6 +32,7 @@ from trunkline.wire.yeaft.messages import (
     ErrorMessage,
     Registered,
 )
+from trunkline.wire.yeaft.provider_events import unknown_type
 
 if TYPE_CHECKING:
     from trunkline.control.edges.yeaft_agent.host import YeaftAgentHost
@@ -200,12 +202,14 @@ class YeaftAgentLine(Socket):
         is_known = names.canonical(name) in names.RELEASED
         if is_known:
             self._core.surprises.saw_fields(PROTOCOL, text, fields.OF_AGENTS)
+        if (kind := unknown_type(envelope)) is not None:
+            self._core.surprises.saw(PROTOCOL, f"output {kind}")
         if name in _OF_NO_CONVERSATION:
             self._of_agent(agent, name, text)
             return
         if name == "slash_commands_update":
             self._note_commands(agent, text)
-        elif not is_known:
+        elif not is_known and name != SESSION_LIST:
             self._core.surprises.saw(PROTOCOL, f"message {name}")
         session_id = _conversation_of(envelope)
         log = agent.machine.logs.get(session_id) if session_id is not None else None

@@ -20,10 +20,12 @@ from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.telling import ENDED
 from trunkline.control.tasks import Serial
 from trunkline.wire.yeaft.agent import visitor_of
+from trunkline.wire.yeaft.agent_talk import PROTOCOL
 from trunkline.wire.yeaft.close_codes import CloseCode
 
 _log = structlog.get_logger(__name__)
 
+_QUERY = frozenset(("type", "id", "instanceId", "name", "workDir", "platform", "capabilities"))
 _SILENCE_S = 180.0  # then a line is dead, close 4008
 
 
@@ -41,6 +43,7 @@ class YeaftAgentHost:
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
         """An upgrade request for `/ws/yeaft?type=agent`."""
+        self.core.surprises.saw_query(PROTOCOL, head.query, _QUERY)
         visitor = visitor_of(
             head.query, chars_max=limits.NAME_CHARS_MAX, path_chars_max=limits.FILE_PATH_CHARS_MAX
         )

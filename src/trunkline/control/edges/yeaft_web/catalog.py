@@ -39,11 +39,10 @@ def _row(visit: Visit, conversation: Json, names: dict[str, str], shown: Json) -
     return catalog.row(conversation, names.get(agent_id, ""), online=online, shown=shown)
 
 
-def send_inventory(visit: Visit, request: Request, agent_ids: list[str]) -> None:
+async def send_inventory(visit: Visit, request: Request, agent_ids: list[str]) -> None:
     """The group chats that agents run themselves, agent by agent: what each has said of them."""
     known = request.correlation
-    for agent_id in agent_ids:
-        sessions = visit.group_chats(agent_id)
+    for agent_id, sessions in (await visit.group_chats(agent_ids)).items():
         fields = {"agentId": agent_id, "sessions": sessions, "fromDb": True}
         visit.tell("yeaft_session_hydrate", **fields, **known)
     if not agent_ids:  # the page waits for one all the same

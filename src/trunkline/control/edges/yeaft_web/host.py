@@ -2,24 +2,20 @@
 
 import asyncio
 from functools import partial
-from typing import Any
 
 from trunkline import limits
 from trunkline.control.core import Core
 from trunkline.control.door.head import YEAFT_WEB, Head, secret_of
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.yeaft_web.connection import YeaftWeb
+from trunkline.control.edges.yeaft_web.group_chats import GroupChats
 from trunkline.control.edges.yeaft_web.translation import translation
 from trunkline.control.edges.yeaft_web.visit import WIRE
 from trunkline.control.log.feeds import Feeds, Translate
 from trunkline.control.machines.machine import Machine
-from trunkline.wire.yeaft.catalog import group_chats_in
 from trunkline.wire.yeaft.close_codes import CloseCode
 
-_GROUP_CHATS_CHARS_MAX = 256 * 1024  # of one agent's list
-_GROUP_CHATS_AGENTS_MAX = 1_000
-
-Json = dict[str, Any]
+_QUERY = frozenset(("type", "token"))
 
 
 class YeaftWebHost:
@@ -42,11 +38,11 @@ class YeaftWebHost:
         core.signals.revoked.watch(self._revoked)
         core.signals.machines.watch(self._machine_changed)
         core.signals.titles.watch(lambda one: self.catalog_changed(one.user_id))
-        self._group_chats: dict[str, list[Json]] = {}
-        """Those that agents run themselves, as each has listed them last."""
-        core.relay.watch(WIRE, self._overheard)
+        self.group_chats = GroupChats(core)
+        core.relay.watch(WIRE, self.group_chats.heard)
 
     def accept(self, transport: asyncio.Transport, head: Head) -> None:
+        self.core.surprises.saw_query(WIRE, head.query, _QUERY)
         client = YeaftWeb(self, secret_of(head, self.core.settings, of_yeaft=True))
         adopt(transport, head, client, limits.FRAME_BYTES_MAX)
 
@@ -77,17 +73,6 @@ class YeaftWebHost:
         """Remembers where a session runs, for those who follow it."""
         if machine is not None:
             self._pins[session_id] = machine.id, machine.kind
-
-    def group_chats(self, agent_id: str) -> list[Json]:
-        return self._group_chats.get(agent_id, [])
-
-    def _overheard(self, agent_id: str, text: str) -> None:
-        """Kept for pages that open later: agents list them only when that changes."""
-        if len(text) <= _GROUP_CHATS_CHARS_MAX and (listed := group_chats_in(text)) is not None:
-            self._group_chats.pop(agent_id, None)
-            self._group_chats[agent_id] = [{**one, "agentId": agent_id} for one in listed]
-            while len(self._group_chats) > _GROUP_CHATS_AGENTS_MAX:
-                del self._group_chats[next(iter(self._group_chats))]
 
     def catalog_changed(self, user_id: str) -> None:
         """How that person's page lists conversations is different now, on all of them."""

@@ -57,7 +57,7 @@ async def get_agents(visit: Visit, request: Request) -> None:
     """The lists with which a deployed page begins, and begins again when it was away."""
     page = await visit.core.records.machines.page(visit.who, _ALL)
     online = [one.id for one in page.items if visit.core.machines.is_online(one.id)]
-    catalog.send_inventory(visit, request, online)
+    await catalog.send_inventory(visit, request, online)
     await list_agents(visit, request)
     catalog.end_inventory(visit, request)
 

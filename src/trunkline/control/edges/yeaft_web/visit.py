@@ -109,9 +109,9 @@ class Visit:
             machine = online[0] if len(online) == 1 else None
         return machine, session
 
-    def group_chats(self, agent_id: str) -> list[Json]:
-        """Those that an agent runs itself, as far as it has said."""
-        return self._client.host.group_chats(agent_id)
+    async def group_chats(self, agent_ids: list[str]) -> dict[str, list[Json]]:
+        """Those that each agent runs itself, as far as it has said."""
+        return await self._client.host.group_chats.of(agent_ids)
 
     def catalog_changed(self) -> None:
         """Tells all of this person's pages how conversations are listed now."""
