@@ -2,9 +2,10 @@
 
 import pytest
 
-from tests.simulation.faults import FAULTS
+from tests.simulation import faults, faults_of_room
 from tests.simulation.runner import first_failure
 
+FAULTS = faults.FAULTS | faults_of_room.FAULTS
 _SEEDS_MAX = 10_000
 _SINCE = {
     "a turn that begins anew does not get what was said to it": 830,
