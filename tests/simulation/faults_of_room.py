@@ -13,7 +13,7 @@ from trunkline.control.machines.machine import Line, Machine
 from trunkline.control.machines.machines import Machines
 from trunkline.control.machines.state import Hosted, Place
 from trunkline.control.machines.telling import Telling, rules_name
-from trunkline.control.sessions import notes, sessions
+from trunkline.control.sessions import notes, saying, sessions
 from trunkline.control.sessions.ruling import Ruling
 from trunkline.execution.ws import events as machine_events
 from trunkline.wire.commands import Configure, Say
@@ -70,7 +70,7 @@ def _() -> Any:
 
 @fault("a message that there is no room for is said, and then refused")
 def _() -> Any:
-    real = sessions.said
+    real = saying.said
 
     def said(core: MachineCore, session: Any, say: Say, who: Any, new: Any) -> tuple[str, bool]:
         with patch.object(MachineCore, "check_room", lambda self, size=0: None):

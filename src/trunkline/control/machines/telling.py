@@ -335,9 +335,13 @@ class Telling:
             one.deadline_s = self._time.s + self._start_timeout_s
             one.started_on = self.state.line_number
             self.state.timed[session_id] = None
+        may_run = one.session.is_started
         if self.state.traits.starts:
             self._session(one).note(notes.Started())
         self.out.append(Send(start))
+        if may_run and self.state.traits.rules:
+            # Silent as it was, it may run after all: then the machine takes no start.
+            self._hold(one, rules_name(session_id), Configure(session_id, {"rules": start.rules}))
         self._advance(one)
 
     def loaded(self, session_id: str, say: Say | None) -> None:

@@ -1,5 +1,6 @@
 """The pure core of a machine: what waits for it, for how long, and what takes up no room."""
 
+import msgspec
 import pytest
 
 from tests.unit.control.machines.cases import up
@@ -79,6 +80,23 @@ def test_rules_that_change_while_a_start_is_made_are_told_behind_it() -> None:
     pure.core.fetched("s", pure.core.state.line_number, start_of())
     sent = pure.sent()
     assert sent[0] == start_of()
+    assert NEW_RULES in sent
+
+
+def test_a_session_that_was_only_silent_gets_the_rules_beside_its_start() -> None:
+    """It runs, so that its machine takes no other start."""
+    pure = up(Traits(rules=True))
+    pure.core.state.sessions["s"].session.is_started = True
+    pure.say("t")
+    pure.core.line_down()
+    pure.returns(listing={"s"})
+    pure.passes(600)
+    pure.say("next")
+    pure.actions()
+    start = msgspec.structs.replace(start_of(), rules=NEW_RULES.patch["rules"])
+    pure.core.fetched("s", pure.core.state.line_number, start)
+    sent = pure.sent()
+    assert sent[0] == start
     assert NEW_RULES in sent
 
 
