@@ -4,8 +4,9 @@ from collections import Counter
 
 from tests.simulation.loop import at_once
 from tests.simulation.machines import SETTLED_S, SimMachine
+from tests.simulation.people import Message
 from tests.simulation.stores import Disk, MemoryRows, journal
-from tests.simulation.world import CALM_SWEEP_S, Message, Simulation
+from tests.simulation.world import CALM_SWEEP_S, Simulation
 from trunkline import limits
 from trunkline.control.log import events
 from trunkline.control.sessions.projection import Position
@@ -291,8 +292,8 @@ def _has_its_settings(run: Simulation, machine: SimMachine) -> None:
             raise Broken(f"{machine.id} holds {session_id} to {has}, not to {row['rules']}")
         is_certain = run.changed.get(session_id) == run.deaths and session_id not in run.swallowed
         if is_certain and machine.configs[session_id] != row["config"]:
-            has = machine.configs[session_id]
-            raise Broken(f"{machine.id} runs {session_id} with {has}, not with {row['config']}")
+            config = machine.configs[session_id]
+            raise Broken(f"{machine.id} runs {session_id} with {config}, not with {row['config']}")
 
 
 def _refusals_leave_nothing(run: Simulation) -> None:

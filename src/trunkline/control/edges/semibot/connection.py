@@ -269,8 +269,8 @@ class VmLine(PacedSocket):
         if log is None:
             self.complain("SESSION_NOT_FOUND", "no such session on this machine", event.session_id)
             return
-        is_numbered = event.seq is not None and self.traits.numbers
-        if is_numbered and not is_new(log, event.seq, self._lost):
+        seq = event.seq if self.traits.numbers else None
+        if seq is not None and not is_new(log, seq, self._lost):
             return
         if log.is_awaited and self.machine is not None:
             self.machine.spoke(event.session_id)
