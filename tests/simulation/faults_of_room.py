@@ -81,23 +81,6 @@ def _() -> Any:
     return patch.object(sessions, "said", said)
 
 
-@fault("a message that cannot be sent any more when it is loaded is held")
-def _() -> Any:
-    def loaded(self: MachineCore, session_id: str, say: Say | None) -> None:
-        one = self.state.sessions.get(session_id)
-        if one is not None:
-            one.is_loading = False
-            if say is not None and say.turn_id in one.session.turns:
-                later, one.waiting = one.waiting, {}
-                self._hold(one, say.turn_id, say)
-                one.waiting |= later
-            elif say is not None and say.turn_id in one.session.steers:
-                self._hold_steer(one, say)
-            self._advance(one)
-
-    return patch.object(MachineCore, "loaded", loaded)
-
-
 @fault("what waits for a device that never came takes up its room for ever")
 def _() -> Any:
     real = MachineCore._watch_absence
@@ -110,18 +93,6 @@ def _() -> Any:
 
 
 # What a machine is set to
-
-
-@fault("rules that change while a session's start is made are not told")
-def _() -> Any:
-    real = MachineCore.rule
-
-    def rule(self: MachineCore, session_id: str, rules: Any) -> None:
-        one = self.state.sessions.get(session_id)
-        if one is not None and one.place is not Place.ABSENT:
-            real(self, session_id, rules)
-
-    return patch.object(MachineCore, "rule", rule)
 
 
 @fault("a machine that returns is not told the rules again")
