@@ -4,8 +4,9 @@ from collections import Counter
 
 from tests.simulation.loop import at_once
 from tests.simulation.machines import SETTLED_S, SimMachine
+from tests.simulation.people import Message
 from tests.simulation.stores import Disk, MemoryRows, journal
-from tests.simulation.world import CALM_SWEEP_S, Message, Simulation
+from tests.simulation.world import CALM_SWEEP_S, Simulation
 from trunkline import limits
 from trunkline.control.log import events
 from trunkline.control.sessions.projection import Position
@@ -39,9 +40,12 @@ def check(run: Simulation) -> None:
         _told_once(run, machine)
         _took_once(machine)
         _runs_its_own(run, machine)
-        _nothing_lost(run, machine)
+        _what_is_lost_is_told(run, machine)
+        _has_its_settings(run, machine)
         _answers_arrive(run, machine)
     _answers_are_logged(run)
+    _refusals_leave_nothing(run)
+    _everybody_is_answered(run)
     for session_id in run.closed:
         kinds = Counter(events.object_of(line)["type"] for line, _ in run.disk.events[session_id])
         if kinds["session_closed"] != 1:
@@ -240,22 +244,70 @@ def _as_kept(line: str) -> str:
     return repr(sorted(fields.items()))
 
 
-def _nothing_lost(run: Simulation, machine: SimMachine) -> None:
-    """What a machine that numbers and keeps its events has said is in the log once, in order."""
+def _what_is_lost_is_told(run: Simulation, machine: SimMachine) -> None:
+    """What a machine that numbers and keeps its events has said is in the log once, in order. What
+    its full outbox has dropped is told at its place, with how many they were."""
     if not machine.style.keeps:
         return
     for session_id, said in machine.said.items():
         row = run.disk.sessions[session_id]
         if row["left"] or row["status"] == "closed":
             continue  # what it said after it was told to stop is not taken
-        kept = [_as_kept(line) for _, line in said if '"execution_' not in line]
-        log = [_as_kept(line) for line, _ in run.disk.events.get(session_id, [])]
-        logged = [line for line in log if line in set(kept)]
-        if logged != kept:
-            kept = [one for one in kept if one not in logged] or kept
-            raise Broken(
-                f"{machine.id} said {len(kept)} things in {session_id}: {len(logged)} are there"
-            )
+        kept = [_as_kept(line) for _, line in said]
+        next_at, told = 0, 0
+        for line, _ in run.disk.events.get(session_id, []):
+            if '"lost_events"' in line:
+                told += events.object_of(line)["lost_events"]
+                continue
+            try:
+                at = kept.index(_as_kept(line), next_at)
+            except ValueError:
+                continue  # not the machine's
+            _is_told(machine, session_id, kept[next_at:at], told)
+            next_at, told = at + 1, 0
+        _is_told(machine, session_id, kept[next_at:], told)
+
+
+def _is_told(machine: SimMachine, session_id: str, missing: list[str], told: int) -> None:
+    lost = [line for line in missing if '"execution_' not in line]  # a late end is taken, not shown
+    if len(lost) != told:
+        raise Broken(f"of {session_id} {machine.id} lost {lost}, and {told} is told")
+    if any('"text_chunk"' not in line for line in lost):
+        raise Broken(f"of {session_id} {machine.id} lost what somebody waits for: {lost}")
+    if lost and machine.style.outbox_max is None:
+        raise Broken(f"of {session_id} {machine.id} lost {lost} though it keeps all")
+
+
+def _has_its_settings(run: Simulation, machine: SimMachine) -> None:
+    """A session runs with the newest rules, where its machine holds to any, and with the newest
+    configuration: but for a change that a line or the control plane took with it when it broke."""
+    if machine.style.kind != "vm" or machine.link is None:
+        return
+    for session_id, row in run.disk.sessions.items():
+        is_own = row["machine_id"] == machine.id and row["status"] == "active"
+        if not is_own or not machine.runs(session_id):
+            continue
+        if machine.style.rules and machine.rules[session_id] != row["rules"]:
+            has = machine.rules[session_id]
+            raise Broken(f"{machine.id} holds {session_id} to {has}, not to {row['rules']}")
+        is_certain = run.changed.get(session_id) == run.deaths and session_id not in run.swallowed
+        if is_certain and machine.configs[session_id] != row["config"]:
+            config = machine.configs[session_id]
+            raise Broken(f"{machine.id} runs {session_id} with {config}, not with {row['config']}")
+
+
+def _refusals_leave_nothing(run: Simulation) -> None:
+    for message in run.messages:
+        lines = run.disk.events.get(message.session_id, [])
+        is_there = any(f'"client_message_id":"{message.name}"' in line for line, _ in lines)
+        if message.is_refused and message.turn_id is None and is_there:
+            raise Broken(f"{message.name!r} was refused, and is in the log")
+
+
+def _everybody_is_answered(run: Simulation) -> None:
+    waiting = [number for number, life in run.asked.items() if life == run.deaths]
+    if waiting:
+        raise Broken(f"somebody waits for a machine's word for ever: {waiting}")
 
 
 def _answers_arrive(run: Simulation, machine: SimMachine) -> None:

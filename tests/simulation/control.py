@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from tests.simulation.edges import Edge, Link, edge_for
 from tests.simulation.loop import VirtualLoop
+from tests.simulation.settings import RoomWatch, Rules
 from tests.simulation.stores import (
     ORG,
     USER,
@@ -27,22 +28,23 @@ from trunkline.control.log.log import Log
 from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines import state as machine_states
 from trunkline.control.machines.actions import Append, Time
-from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.machine import Line, Machine
 from trunkline.control.machines.machines import Machines
+from trunkline.control.machines.queries import Queries
 from trunkline.control.machines.shell import Shell
 from trunkline.control.metrics import Metrics
 from trunkline.control.sessions.projection import Projection
+from trunkline.control.sessions.ruling import Ruling
 from trunkline.control.sessions.sessions import Sessions
 from trunkline.control.signals import Signals
 from trunkline.control.storage import Storage
 from trunkline.control.tasks import Tasks
 from trunkline.control.tuning import Tuning
 from trunkline.wire.agp import device_state as device_states
-from trunkline.wire.commands import Command
+from trunkline.wire.commands import Command, Configure
 from trunkline.wire.yeaft import agent_state as agent_states
 
 WHO = Principal(USER, ORG, "member")
-_TUNING = Tuning()
 _METRICS = Metrics(Signals())  # nobody reads them
 
 
@@ -50,10 +52,21 @@ class _Shell(Shell):
     """The real one, which may die between any two actions."""
 
     step: Callable[[], None]
+    look: Callable[[Machine], None]
+    swallowed: set[str]
+
+    def run(self, machine: Machine) -> None:
+        super().run(machine)
+        self.look(machine)
 
     def _append(self, machine: Machine, action: Append) -> SessionLog:
         self.step()
         return super()._append(machine, action)
+
+    def _deliver(self, machine: Machine, line: Line, command: Command, _at: int) -> None:
+        if machine.line is not line and isinstance(command, Configure):
+            self.swallowed.add(command.session_id)
+        super()._deliver(machine, line, command, _at)
 
     def _send(self, machine: Machine, command: Command) -> None:
         self.step()
@@ -91,7 +104,10 @@ class Control:
         random: Random,
         step: Callable[[], None],
         ids: Callable[[], str],
+        tuning: Tuning,
+        swallowed: set[str],
     ) -> None:
+        """`swallowed` is given the sessions of which a change was lost with a line."""
         self.disk = disk
         self.is_ready = False
         self.is_reborn = bool(disk.sessions)
@@ -103,7 +119,8 @@ class Control:
         self.tasks = Tasks()
         self.records = Records(disk)
         self._store = journal(disk, random, step)
-        self.log = Log(self._store, clock)
+        signals = Signals()
+        self.log = Log(self._store, clock, tuning, None, signals.commits, signals.stalls)
         self.projection = Projection(MemoryRows(disk, random, step), self.log, self.tasks)
         shell = _Shell(
             self.log,
@@ -116,7 +133,8 @@ class Control:
             time,
             loop.time,
         )
-        shell.step = step
+        shell.step, shell.look = step, RoomWatch(loop.problems).look
+        shell.swallowed = swallowed
         self.machines = Machines(
             MachineRows(disk, self.records),
             self.log,
@@ -127,7 +145,12 @@ class Control:
             time,
             away_s=300.0,
             tasks=self.tasks,
+            tuning=tuning,
+            signals=signals,
         )
+        self.rules = Rules(disk, random)
+        self.ruling = Ruling(cast(Any, self.rules), self.machines, self.tasks)
+        self.queries = Queries(signals.machines, tuning.query_s)
         self.approvals = Approvals(disk, self.projection.settled)
         self.sessions = Sessions(
             cast(Any, None),
@@ -151,7 +174,7 @@ class Control:
         # What their edges need besides.
         self.clock: Clock = clock
         self.now = loop.time
-        self.tuning = _TUNING
+        self.tuning = tuning
         self.metrics = _METRICS
         self.starting = self.session_records = self.turns = self.records
 
@@ -183,9 +206,11 @@ class Control:
     async def create(self, session_id: str, machine_id: str) -> None:
         """As `Sessions.create` does."""
         machine = await self.machines.get(machine_id)
-        self.records.insert(session_id, machine_id)
-        start = await self.records.build(session_id)
-        self.machines.add(machine, await self.log.open(session_id), start)
+        log = await self.log.open(session_id)
+        await asyncio.sleep(0.001)
+        if session_id not in self.disk.sessions:
+            self.records.insert(session_id, machine_id)
+            self.machines.add(machine, log, self.records.start_of(session_id))
 
     def accept(self, link: Link) -> None:
         self.tasks.spawn(self._accept(link), "line")

@@ -98,6 +98,8 @@ class YeaftDialect(Dialect):
                 return Cancel(session_id, ""), 0
             case "ask_user_answer":
                 return Answer(session_id, told["requestId"], told["confirmed"]), 0
+            case "refresh_conversation":
+                return "words", session_id
             case "delete_conversation":
                 return Stop(session_id, ""), 0
         raise AssertionError(f"an agent is told {told}")

@@ -1,17 +1,20 @@
 """The control plane's ends of the lines: the real ones of AGP and Yeaft without their sockets, and
 what the other wires' edges do, in short."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, cast
 
 from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.edges.agp.records import AgpRecords
+from trunkline.control.edges.semibot.numbers import is_new, told_of
 from trunkline.control.edges.yeaft_agent.agent import Agent
 from trunkline.control.edges.yeaft_agent.records import YeaftRecords
 from trunkline.control.log import events
+from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.secrets import Known
-from trunkline.control.machines.traits import KINDS, Traits
+from trunkline.control.machines.traits import Traits
 from trunkline.control.tasks import Tasks
 from trunkline.wire.agp.messages import Downlink, PromptResponse, Update
 from trunkline.wire.commands import Command, Say, Start
@@ -30,18 +33,19 @@ class Link:
         machine_id: str,
         kind: str,
         *,
-        is_numbered: bool,
-        is_steered: bool,
+        traits: Traits,
         is_fresh: bool,
         send: Callable[["Link", Any], None],
     ) -> None:
         self.machine_id = machine_id
         self.kind = kind
-        self.is_numbered = is_numbered
-        self.is_steered = is_steered
+        self.traits = traits
         self.is_fresh = is_fresh
         self.is_open = True
         self.is_live = False
+        self.is_paused = False
+        self.unread: list[Any] = []
+        """What came while it was paused, and waits in the network."""
         self.told: set[str] = set()
         """The turns that reached the machine on it."""
         self.edge: Edge | None = None
@@ -63,17 +67,18 @@ class Edge:
 
     @property
     def traits(self) -> Traits:
-        if not self._link.is_numbered:
-            return KINDS[self._link.kind]
-        return Traits(numbers=True, steers=self._link.is_steered)
+        return self._link.traits
 
     async def attach(self) -> None:
+        is_returning = self.machine.core.state.status != "pending"
         self._control.machines.attach(self.machine, self, fresh=self._link.is_fresh)
         acked = {one: log.safe_seq or 0 for one, log in self.machine.logs.items()}
         self._link.down(self._link, ("init", acked))
         if self.traits.rereads:
             with self.machine.input() as core:
                 core.resumed([])
+        if is_returning and not self._link.is_fresh and self.traits.rules:
+            self._control.ruling.returned(self.machine)
 
     def detached(self) -> None:
         """The line is gone."""
@@ -108,13 +113,33 @@ class Edge:
         self._link.down(self._link, ("ack", acked))
 
     def pause(self, paused: bool) -> None:
-        """The disk here never stalls for so long."""
+        """The log does not keep up, or does again."""
+        self._link.is_paused = paused
+        if not paused:
+            asyncio.get_running_loop().call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        link = self._link
+        while link.unread and link.is_open and not link.is_paused:
+            self._read(link.unread.pop(0))
 
     def close(self, code: int, reason: str) -> None:
         self._link.is_open = False
         self._control.lost(self)
 
     # What comes up
+
+    def take(self, frame: Any) -> None:
+        """A frame has arrived; on a line that is paused it is not read."""
+        if self._link.is_paused or self._link.unread:
+            self._link.unread.append(frame)
+        else:
+            self._read(frame)
+
+    def _read(self, frame: Any) -> None:
+        if self._control.log.stalled is not None:
+            self._control.problems.append(f"{self.machine.id} is read while the log stalls")
+        self.receive(frame)
 
     def receive(self, frame: Any) -> None:
         match frame:
@@ -125,22 +150,24 @@ class Edge:
                     core.resumed(turns)
             case ("list", session_ids):
                 self._control.machines.heartbeat(self.machine, session_ids, None)
+            case ("answer", query_id, result):
+                self._control.queries.answered(self.machine, query_id, result, None)
 
     def _event(self, session_id: str, seq: int | None, line: str) -> None:
         log = self.machine.logs.get(session_id)
         if log is None:
             return
-        if seq is not None:
-            known = log.machine_seq or 0
-            if seq <= known:
-                return
-            log.numbered(seq)
+        if seq is not None and not is_new(log, seq, self._lost):
+            return
         if log.is_awaited:
             self.machine.spoke(session_id)
         if events.may_matter(line):
             self._control.machines.watched(self.machine, log, line)
         else:
             self._control.log.append(log, line)
+
+    def _lost(self, log: SessionLog, known: int, seq: int) -> None:
+        self._control.log.append(log, told_of(known, seq, self._control.clock()))
 
 
 class _Records(AgpRecords):

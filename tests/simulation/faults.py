@@ -34,11 +34,19 @@ Fault = Callable[[], AbstractContextManager[Any]]
 FAULTS: dict[str, Fault] = {}
 
 
-def fault(name: str) -> Callable[[Callable[[], Any]], None]:
-    def add(make: Callable[[], Any]) -> None:
-        FAULTS[name] = make
+def listed(faults: dict[str, Fault]) -> Callable[[str], Callable[[Callable[[], Any]], None]]:
+    """Puts what it decorates onto that list, under its name."""
 
-    return add
+    def fault(name: str) -> Callable[[Callable[[], Any]], None]:
+        def add(make: Callable[[], Any]) -> None:
+            faults[name] = make
+
+        return add
+
+    return fault
+
+
+fault = listed(FAULTS)
 
 
 def _no_notes(*kinds: type) -> AbstractContextManager[Any]:

@@ -4,17 +4,21 @@ They are part of the world, which does not die with the control plane. What each
 what it said is kept for the checks.
 """
 
-import json
 from typing import Any, Protocol
 
 from tests.simulation.edges import Link
+from tests.simulation.jobs import Job
+from tests.simulation.outbox import SimOutbox
 from tests.simulation.styles import Style
-from trunkline.wire.commands import Answer, Cancel, Say, Start, Steer, Stop
+from trunkline.wire.commands import Answer, Cancel, Configure, Query, Say, Start, Steer, Stop
 
 _ASKS_S = 300.0  # a question that nobody answers is given up
 _THINKS_S = 12.0  # an agent's model now and then, before it says a first word
 _LISTS_AFTER_S = (0.5, 3.0, 15.0, 90.0, 200.0)  # some agents, once they are back
 SETTLED_S = 60.0  # what is to be told on a line was told on it by then
+
+
+Json = dict[str, Any]
 
 
 class World(Protocol):
@@ -30,25 +34,6 @@ class World(Protocol):
     def turn_of(self, session_id: str, text: str) -> str: ...
     def was_missed(self, session_id: str, turn_id: str) -> bool: ...
     def has_words(self, session_id: str, turn_id: str) -> bool: ...
-
-
-class Job:
-    """One turn at work."""
-
-    def __init__(self, session_id: str, turn_id: str) -> None:
-        self.session_id = session_id
-        self.turn_id = turn_id
-        self.said = 0
-        self.pieces = 0
-        self.questions: list[str] = []
-        """What a person has still to be asked, or has not answered."""
-        self.is_asking = False
-        self.is_cancelled = False
-        self.is_over = False
-        self.steers: list[str] = []
-        """What was said to it and has not reached its model."""
-        self.took: list[str] = []
-        """What of that has."""
 
 
 class SimMachine:
@@ -74,9 +59,10 @@ class SimMachine:
         self._life = 0
         self._sessions: dict[str, list[Job]] = {}
         self._known: set[str] = set()
-        self._outbox: dict[str, list[tuple[int, str, str]]] = {}
-        """What is not acknowledged: number, turn and event."""
-        self._seqs: dict[str, int] = {}
+        self.outbox = SimOutbox(style.outbox_max)
+        self.configs: dict[str, Json] = {}
+        """What each of its sessions is set to."""
+        self.rules: dict[str, list[Json]] = {}
         self._is_fresh = True
         self._came_s = 0.0
         self._listed: Link | None = None
@@ -94,8 +80,7 @@ class SimMachine:
         link = Link(
             self.id,
             self.style.kind,
-            is_numbered=self.style.numbers,
-            is_steered=self.style.steers,
+            traits=self.style.traits,
             is_fresh=self._is_fresh and self.style.kind == "vm",
             send=self._world.carry,
         )
@@ -131,8 +116,7 @@ class SimMachine:
             self._sessions.clear()
             self._known.clear()
             self.took.clear()
-            self._outbox.clear()
-            self._seqs.clear()
+            self.outbox.clear()
             self._buffer.clear()
             # One that lists nothing can only say that it is new.
             self._is_fresh = not self.style.lists or self._world.random.random() < 0.5
@@ -163,12 +147,14 @@ class SimMachine:
                 self._came_s = self._world.loop.time()
                 self._came(acked)
             case ("ack", acked):
-                self._acked(acked)
+                self.outbox.acked(acked)
             case (Start() as start, acked):
                 if start.session_id not in self._sessions:
                     self._sessions[start.session_id] = []
-                if self.style.numbers and start.session_id not in self._seqs:
-                    self._seqs[start.session_id] = acked
+                    self.configs[start.session_id] = start.agent_config
+                    self.rules[start.session_id] = start.rules
+                if self.style.numbers:
+                    self.outbox.open(start.session_id, acked)
                 self._up(*self._dialect.ready(start.session_id))
             case ("resume", session_id):
                 if session_id in self._sessions or self._world.random.random() < 0.5:
@@ -195,19 +181,22 @@ class SimMachine:
                 for job in self._sessions.get(answer.session_id, []):
                     if job.is_asking and answer.request_id in job.questions:
                         self._answered(job, answer.request_id)
+            case (Configure() as change, _):
+                self._configured(change)
+            case (Query() as asked, _):
+                if self._world.random.random() < 0.7:
+                    self._up(("answer", asked.id, asked.params))
             case (Stop() as stop, _):
                 self._sessions.pop(stop.session_id, None)
                 self._up(*self._dialect.deleted(stop.session_id))
 
     def _came(self, acked: dict[str, int]) -> None:
         if self.style.numbers:
-            self._acked(acked)
+            self.outbox.acked(acked)
             turns = {job.turn_id for jobs in self._sessions.values() for job in jobs}
-            turns |= {turn_id for kept in self._outbox.values() for _, turn_id, _ in kept}
-            self._up(("resume", sorted(turns)))
-            for session_id, events in self._outbox.items():
-                for seq, _, line in events:
-                    self._up(("event", session_id, seq, line))
+            self._up(("resume", sorted(turns | self.outbox.turns())))
+            for session_id, one in self.outbox:
+                self._up(("event", session_id, one.seq, one.line))
         kept, self._buffer = self._buffer, []
         self._up(*kept)
         if self.style.kind == "yeaft":  # no agent gives up, so it asks again what may be lost
@@ -234,11 +223,14 @@ class SimMachine:
     def _first(self) -> list[Any]:
         return self._dialect.first({one: bool(jobs) for one, jobs in self._sessions.items()})
 
-    def _acked(self, acked: dict[str, int]) -> None:
-        for session_id, seq in acked.items():
-            if session_id in self._outbox:
-                kept = [one for one in self._outbox[session_id] if one[0] > seq]
-                self._outbox[session_id] = kept
+    def _configured(self, change: Configure) -> None:
+        if change.session_id not in self._sessions:
+            return
+        patch = dict(change.patch)
+        if "rules" in patch:
+            self.rules[change.session_id] = patch.pop("rules")
+        known = self.configs.get(change.session_id, {})
+        self.configs[change.session_id] = {**known, **patch}
 
     def _list(self) -> None:
         """Its heartbeat, once it has listed what it has at all."""
@@ -376,10 +368,9 @@ class SimMachine:
             event["turn_id"] = job.turn_id
         seq = None
         if self.style.numbers:
-            seq = self._seqs[job.session_id] = self._seqs.get(job.session_id, 0) + 1
-            line = json.dumps(event)
-            self._outbox.setdefault(job.session_id, []).append((seq, job.turn_id, line))
-            self.said.setdefault(job.session_id, []).append((seq, line))
+            one = self.outbox.add(job.session_id, job.turn_id, event)
+            seq = one.seq
+            self.said.setdefault(job.session_id, []).append((seq, one.line))
         self._up(*self._dialect.said(job.session_id, seq, event))
 
     def _up(self, *frames: Any) -> None:

@@ -43,6 +43,8 @@ class Disk:
         self.turns: dict[str, Row] = {}
         self.approvals: dict[tuple[str, str], Row] = {}
         self.machines: dict[str, Row] = {}
+        self.is_slow = False
+        """Some commits take so long that machines are not read meanwhile."""
 
     def take(self, entries: list[Entry]) -> None:
         """A commit."""
@@ -79,7 +81,9 @@ class LogTables(MemoryTables):
         self._may_die()
 
     async def append(self, rows: list[JournalRow], *, again: bool) -> None:
-        await asyncio.sleep(self._random.choice((0.0, 0.001, 0.02)))
+        is_stalling = self._whole.is_slow and self._random.random() < 0.05
+        delays_s = (1.5, 5.0, 40.0) if is_stalling else (0.0, 0.001, 0.02)
+        await asyncio.sleep(self._random.choice(delays_s))
         await super().append(rows, again=again)
 
     def committed(self, row: JournalRow) -> None:
@@ -207,6 +211,8 @@ class Records:
             "status": "active",
             "unsettled": False,
             "left": [],
+            "config": {},
+            "rules": [],
             "state": SessionState(machine_id).encode(),
             "position": Position(),
         }
@@ -226,7 +232,7 @@ class Records:
             machine_id=row["machine_id"],
             title=None,
             runtime_type="semigraph",
-            agent_config={},
+            agent_config=row["config"],
             session_config={},
             openclaw_config=None,
             status=row["status"],
@@ -267,14 +273,24 @@ class Records:
         await asyncio.sleep(0.001)
         self._disk.sessions[session_id] |= fields
 
-    async def reconfigure(self, session_id: str, patch: Row) -> None:
-        """Nothing here depends on it."""
+    async def reconfigure(self, session_id: str, patch: Row) -> Row:
+        await asyncio.sleep(0.001)
+        row = self._disk.sessions[session_id]
+        row["config"] = merged = {**row["config"], **patch}
+        await asyncio.sleep(0.001)
+        return merged
 
     async def build(self, session_id: str) -> Start | None:
         await asyncio.sleep(0.001)
-        if self._disk.sessions[session_id]["status"] != "active":
+        start = self.start_of(session_id)
+        await asyncio.sleep(0.02)  # what changes meanwhile, it does not have
+        return start
+
+    def start_of(self, session_id: str) -> Start | None:
+        row = self._disk.sessions[session_id]
+        if row["status"] != "active":
             return None
-        return Start(session_id, "semigraph", {}, [], [], [], {})
+        return Start(session_id, "semigraph", row["config"], [], [], [], {}, rules=row["rules"])
 
     # sessions.turns.Turns
 

@@ -3,24 +3,23 @@
 import asyncio
 import json
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
-from tests.simulation.control import WHO, Control
+from tests.simulation.control import Control
 from tests.simulation.edges import Edge, Link
 from tests.simulation.loop import LIFE, Died, VirtualLoop, within
 from tests.simulation.machines import SimMachine
+from tests.simulation.people import Message, People, WhenBusy
+from tests.simulation.settings import tuning_of
 from tests.simulation.stores import Disk
 from tests.simulation.styles import STYLES
-from trunkline.control.errors import TrunklineError
 from trunkline.control.log.session_log import Batch, SessionLog
-from trunkline.control.sessions.records import NewMessage
 from trunkline.wire.agp import messages as agp
-from trunkline.wire.commands import Say
+from trunkline.wire.commands import Configure, Say
 
 _TROUBLE_S = 120.0  # how long people talk and things break
 _CALM_S = 2 * 3600.0  # how long everything has to settle
 CALM_SWEEP_S = 60.0
-WhenBusy = Literal["queue", "steer", "replace"]
 _WHEN_BUSY: tuple[WhenBusy, ...] = ("queue", "queue", "queue", "steer", "steer", "steer", "replace")
 
 
@@ -40,20 +39,10 @@ class SimReader:
         """It goes on from now."""
 
 
-class Message:
-    """Something that a person says, again and again until it is accepted."""
-
-    def __init__(self, session_id: str, name: str, when_busy: WhenBusy) -> None:
-        self.session_id = session_id
-        self.name = name
-        self.when_busy = when_busy
-        self.turn_id: str | None = None
-        self.is_refused = False
-
-
-class Simulation:
+class Simulation(People):
     def __init__(self, seed: int, *, is_reloading: bool = False) -> None:
         """`is_reloading`: states are saved, loaded and gone on from at random moments."""
+        super().__init__()
         self.random = Random(seed)
         self._reloads = Random(seed) if is_reloading else None
         self.loop = VirtualLoop()  # type: ignore[abstract]
@@ -61,10 +50,6 @@ class Simulation:
         self.disk = Disk()
         self.trace_lines: list[str] = []
         self.machines: dict[str, SimMachine] = {}
-        self.messages: list[Message] = []
-        self.answers: dict[tuple[str, str], int] = {}
-        """How many answers to a question were accepted."""
-        self.closed: set[str] = set()
         self.seen: dict[str, dict[int, str]] = {}
         self.sent: dict[tuple[str, str], int] = {}
         """How often each turn was put on a line of each machine."""
@@ -72,6 +57,8 @@ class Simulation:
         """When each turn was first put on a line of a device."""
         self.lines_up: dict[str, list[float]] = {}
         """When lines of each machine came up."""
+        self.swallowed: set[str] = set()
+        """The sessions of which a change of their configuration was lost with a line."""
         self.deaths = 0
         self.cuts = 0
         self._life = 0
@@ -80,6 +67,8 @@ class Simulation:
         self._is_calm = False
         self._clock: dict[int, float] = {}
         self._turns = 0
+        self._tuning = tuning_of(self.random)
+        self.disk.is_slow = self.random.random() < 0.15
 
     # The world's own services
 
@@ -149,7 +138,13 @@ class Simulation:
         self._life += 1
         self.trace("control plane starts")
         control = self._control = Control(
-            self.loop, self.disk, self.random, self._step, self._new_id
+            self.loop,
+            self.disk,
+            self.random,
+            self._step,
+            self._new_id,
+            self._tuning,
+            self.swallowed,
         )
         if self._is_calm:
             control.sweep_s = CALM_SWEEP_S
@@ -170,6 +165,11 @@ class Simulation:
     @property
     def control(self) -> Control | None:
         return self._control if self._control is not None and self._control.is_ready else None
+
+    def soon(self) -> None:
+        """The control plane may die in its very next steps."""
+        if not self._is_calm and self.random.random() < 0.3:
+            self._fuse = self.random.randrange(1, 40)
 
     def _ask(self, work: Any) -> None:
         """A client's request, which dies with the control plane."""
@@ -197,7 +197,7 @@ class Simulation:
 
     def _arrive(self, link: Link, frame: Any) -> None:
         if link.is_open and link.edge is not None and self._control is not None:
-            within(self._life, link.edge.receive, frame)
+            within(self._life, link.edge.take, frame)
 
     def carry(self, link: Link, frame: Any) -> None:
         """To a machine."""
@@ -214,6 +214,8 @@ class Simulation:
     def _deliver(self, link: Link, frame: Any) -> None:
         if link.is_open:
             self.machines[link.machine_id].receive(link, frame)
+        elif isinstance(frame[0], Configure):
+            self.swallowed.add(frame[0].session_id)
 
     def _delay(self, link: Link, way: int) -> float:
         key, now = id(link) * 2 + way, self.loop.time()
@@ -239,81 +241,12 @@ class Simulation:
             self.broke(link)
             machine.dropped(link)
 
-    # People
-
-    async def _say(self, message: Message) -> None:
-        control = self.control
-        assert control is not None
-        new = NewMessage(
-            message=message.name, client_message_id=message.name, when_busy=message.when_busy
-        )
-        if self.random.random() < 0.3:
-            new.metadata = {"of": message.name}
-        try:
-            turn_id = await control.sessions.send(WHO, message.session_id, new)
-        except TrunklineError as error:
-            self.trace(f"{message.name} is refused: {error.code}")
-            message.is_refused = True
-            return
-        self.trace(f"{message.name} is accepted as {turn_id}")
-        if message.turn_id not in (None, turn_id):
-            raise AssertionError(f"{message.name} was accepted twice")
-        message.turn_id, message.is_refused = turn_id, False
-
-    async def _cancel(self, session_id: str) -> None:
-        control = self.control
-        assert control is not None
-        await control.sessions.cancel(WHO, session_id, "enough")
-
-    async def _answer(self, session_id: str, request_id: str, confirmed: bool) -> None:
-        control = self.control
-        assert control is not None
-        try:
-            await control.sessions.answer(
-                WHO, request_id, confirmed, {"by": request_id}, session_id=session_id
-            )
-        except TrunklineError:
-            return
-        self.trace(f"{request_id} is answered {confirmed}")
-        key = session_id, request_id
-        self.answers[key] = self.answers.get(key, 0) + 1
-
-    async def _close(self, session_id: str) -> None:
-        control = self.control
-        assert control is not None
-        await control.sessions.close(WHO, session_id)
-        self.trace(f"{session_id} is closed")
-        self.closed.add(session_id)
-
-    async def _move(self, session_id: str, machine_id: str) -> None:
-        control = self.control
-        assert control is not None
-        try:
-            await control.sessions.move(WHO, session_id, machine_id)
-        except TrunklineError as error:
-            self.trace(f"{session_id} is not moved: {error.code}")
-            return
-        self.trace(f"{session_id} is moved to {machine_id}")
-
-    def _talk(self, message: Message, tries: int) -> None:
-        if message.turn_id is None and not message.is_refused and tries > 0:
-            self._ask(self._say(message))
-            self.after(self.random.choice((0.5, 3.0, 30.0)), self._talk, message, tries - 1)
-
-    def _answer_all(self) -> None:
-        """Somebody looks at what waits, and answers; sometimes two at once."""
-        for (session_id, request_id), row in list(self.disk.approvals.items()):
-            if row["state"] == "pending" and (self._is_calm or self.random.random() < 0.7):
-                for _ in range(1 + (self.random.random() < 0.3)):
-                    confirmed = self.random.random() < 0.5
-                    self._ask(self._answer(session_id, request_id, confirmed))
-
     # The run
 
     def run(self) -> None:
         self._prepare()
         self.loop.run_until(_TROUBLE_S)
-        self._is_calm, self._fuse = True, None
+        self._is_calm, self._fuse, self.disk.is_slow = True, None, False
         for number in range(1, 20):
             self.after(number * _CALM_S / 20, self._answer_all)
             for machine in self.machines.values():
@@ -361,8 +294,13 @@ class Simulation:
             self.after(self._sometime(), self.cut, self.machines[random.choice(names)])
         for _ in range(random.randrange(2)):
             self.after(self._sometime(), self.machines[random.choice(names)].die)
-        if random.random() < 0.2:
+        if random.random() < 0.3:
             self.after(self._sometime(), self._do, self._close, random.choice(sessions))
+        for change in (self._configure, self._rule, self._forward):
+            for _ in range(random.choice((0, 0, 1, 3))):
+                self.after(self._sometime(), self._do, change, random.choice(sessions))
+        if random.random() < 0.3:
+            self.after(self._sometime(), self._do, self._query, random.choice(sessions))
         if len(names) > 1 and random.random() < 0.5:
             session_id = random.choice(sessions)
             self.after(self._sometime(), self._do, self._move, session_id, random.choice(names))

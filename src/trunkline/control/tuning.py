@@ -64,6 +64,12 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     start_timeout_s: float = limits.SESSION_START_TIMEOUT_S
     cancel_grace_s: float = 10.0
     """A machine that does not end a cancelled turn: it is ended here."""
+    held_messages_max: int = limits.HELD_MESSAGES_MAX
+    """That wait for one machine while it is away."""
+    held_bytes_max: int = limits.HELD_BYTES_MAX
+    """Of them together, in memory."""
+    held_forwards_max: int = limits.HELD_FORWARDS_MAX
+    """Of them, of what is passed on unread."""
     agp_returned_silence_s: float = limits.AGP_RETURNED_SILENCE_S
     """For the next word of a turn that an AGP device had before its line came back."""
     group_turn_events_max: int = 200_000

@@ -92,23 +92,30 @@ class ClientInputs(Telling):
         self._advance(one)
         return is_first
 
+    def check_change(self, session_id: str, patch: Json, agent_config: Json) -> None:
+        """Raises unless the machine can be told of the change, or need not be."""
+        if self.is_expected:
+            self.check_room(size_of(Configure(session_id, patch, agent_config)))
+
     def configure(self, session_id: str, patch: Json, agent_config: Json | None = None) -> None:
-        """`agent_config`: all of it, for machines that take it as a whole."""
+        """`agent_config`: all of it, for machines that take it as a whole. Behind a turn it may
+        wait on a machine that is up."""
         if self.is_expected:
             one = self.state.sessions[session_id]
             command = Configure(session_id, patch, agent_config or {})
-            if not self.state.is_up:
-                self.check_room(size_of(command))
+            self.check_room(size_of(command))
             self.state.patches += 1
             self._hold(one, f"patch {self.state.patches}", command)
             self._advance(one)
 
     def rule(self, session_id: str, rules: list[Json]) -> None:
-        """Other rules hold. A session that does not run there gets them with its start; a machine
-        that holds to none is told none."""
+        """Other rules hold. A session that does not run there gets them with its start, if that is
+        not being made already; a machine that holds to none is told none; one that is away is told
+        all of them on its return."""
         one = self.state.sessions.get(session_id)
-        is_wanted = self.state.traits.rules or not self.state.is_up
-        if one is None or not self.is_expected or not is_wanted or one.place is Place.ABSENT:
+        if one is None or not (self.state.is_up and self.state.traits.rules):
+            return
+        if one.place is Place.ABSENT and not one.is_fetching:
             return
         self._hold(one, rules_name(session_id), Configure(session_id, {"rules": rules}))
         self._advance(one)
@@ -119,7 +126,7 @@ class ClientInputs(Telling):
             self.out.append(Send(forward))
             return
         self.check_room(size_of(forward))
-        if len(self.state.forwards) >= limits.HELD_FORWARDS_MAX:
+        if len(self.state.forwards) >= self.room.forwards_max:
             raise LimitReached("too many messages wait for this machine", code="MACHINE_BUSY")
         self.state.forwards.append(forward)
 

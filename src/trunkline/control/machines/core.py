@@ -36,6 +36,8 @@ _LISTS_SOON_S = 1.0
 _LISTS_LATE_S = limits.HEARTBEAT_INTERVAL_S + _LISTS_SOON_S
 _UNHEARD_S = 20.0  # for the first word of a turn that was on its way when the line broke
 
+_UNREAD_S = 5.0  # for what waits in the network when the log goes on
+
 _AWAY = ("offline", "pending")
 
 
@@ -280,9 +282,12 @@ class MachineCore(ClientInputs):
 
     # Inputs: time, and the end of a machine
 
-    def tick(self) -> None:
-        """Once a second."""
+    def tick(self, *, is_stalled: bool = False) -> None:
+        """Once a second. `is_stalled`: no machine is read, so it means nothing that one is silent,
+        and what it has said since is read first."""
         now = self._time.s
+        if is_stalled and self.state.is_up:
+            self._extend(now + _UNREAD_S)
         if self.state.is_up and self.state.is_held and now >= self.state.resume_s:
             self.resumed()
         if self.state.is_up and self.state.learn_s is not None and now >= self.state.learn_s:
@@ -297,6 +302,18 @@ class MachineCore(ClientInputs):
         for session_id in list(self.state.timed):
             self._overdue(self.state.sessions[session_id], now)
         self._watch_absence()
+
+    def _extend(self, until_s: float) -> None:
+        """Nothing is overdue before then."""
+        state = self.state
+        state.resume_s = max(state.resume_s, until_s)
+        if state.learn_s is not None:
+            state.learn_s = max(state.learn_s, until_s)
+        for one in map(state.sessions.__getitem__, state.timed):
+            if one.deadline_s is not None:
+                one.deadline_s = max(one.deadline_s, until_s)
+            if one.silence_s is not None:
+                one.silence_s = max(one.silence_s, until_s)
 
     def _overdue(self, one: Hosted, now: float) -> None:
         if one.deadline_s is not None and now >= one.deadline_s:
@@ -325,8 +342,8 @@ class MachineCore(ClientInputs):
     def _watch_absence(self) -> None:
         state = self.state
         if state.status == "pending" and state.traits.comes_unasked:
-            # It counts as away from when somebody first waits for it.
-            if not self._is_awaited():
+            # It counts as away from when somebody first waits for it, or something takes up room.
+            if not self._is_awaited() and not self.held_count:
                 state.awaited_since_ms = 0
             elif not state.awaited_since_ms:
                 state.awaited_since_ms = self._time.ms
@@ -360,6 +377,7 @@ class MachineCore(ClientInputs):
             one.is_wanted = False
             for name in [key for key in one.waiting if key not in one.session.turns]:
                 self._unhold(one, name)
+            self._forget_steers(one)
             if one.session.is_closed:
                 self.release(one.id)
         fields = {"machine": "gone", "machine_id": self.state.id, "code": code, "message": why}

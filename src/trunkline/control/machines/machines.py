@@ -21,6 +21,7 @@ from trunkline.control.machines.recorded import KeptStates, MachineRow, Rows
 from trunkline.control.machines.runtimes import runtimes_of
 from trunkline.control.machines.shell import Shell
 from trunkline.control.machines.state import MachineState
+from trunkline.control.machines.telling import Room
 from trunkline.control.machines.traits import KINDS
 from trunkline.control.sessions.projection import Projection
 from trunkline.control.sessions.records import Session
@@ -80,6 +81,11 @@ class Machines:
         self._time = time
         self._away_s = away_s
         self._start_timeout_s = tuning.start_timeout_s
+        self._room = Room(
+            messages_max=tuning.held_messages_max,
+            bytes_max=tuning.held_bytes_max,
+            forwards_max=tuning.held_forwards_max,
+        )
         self._tasks = tasks
         self._machines: dict[str, Machine] = {}
         self._loading: dict[str, asyncio.Lock] = {}
@@ -135,6 +141,7 @@ class Machines:
             self._time,
             away_s=self._away_s,
             start_timeout_s=self._start_timeout_s,
+            room=self._room,
         )
         machine = Machine(row.id, row.user_id, row.org_id, row.kind, core, self._shell)
         machine.runtimes, machine.is_draining = row.runtimes, row.is_draining
@@ -143,17 +150,21 @@ class Machines:
     async def of(self, session: Session) -> Machine:
         """The machine that has the session. It may have been moved a moment ago, and its record
         not say so yet; one whose machine was removed gets one that is not there."""
-        found = self._machines.get(session.machine_id or "")
-        if found is not None and session.id in found.logs:
+        found = self.holder(session.id, session.machine_id or "")
+        if found is not None:
             return found
-        for machine in self._machines.values():
-            if session.id in machine.logs:
-                return machine
         if session.machine_id is not None:
             return await self.get(session.machine_id)
         removed = self._machines.setdefault("", self._make(_REMOVED))
         await self._shell.host(removed, [session.id])
         return removed
+
+    def holder(self, session_id: str, machine_id: str) -> Machine | None:
+        """The machine in memory that has the session: most likely that one."""
+        found = self._machines.get(machine_id)
+        if found is not None and session_id in found.logs:
+            return found
+        return next((one for one in self._machines.values() if session_id in one.logs), None)
 
     def find(self, machine_id: str) -> Machine | None:
         """The machine, if it is in memory."""
@@ -356,7 +367,7 @@ class Machines:
             if number % _SWEPT_AT_ONCE == 0:
                 yield
             try:
-                machine.core.tick()
+                machine.core.tick(is_stalled=self._log.stalled is not None)
                 if machine.core.out:
                     self._shell.run(machine)
             except Exception:  # the others are not to suffer from it

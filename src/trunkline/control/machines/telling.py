@@ -6,6 +6,8 @@ kept anywhere else. `MachineCore` brings the inputs.
 
 from collections.abc import Container
 
+import msgspec
+
 from trunkline import limits
 from trunkline.control.errors import LimitReached, Unavailable
 from trunkline.control.machines.actions import (
@@ -43,6 +45,15 @@ def rules_name(session_id: str) -> str:
     return f"rules {session_id}"
 
 
+class Room(msgspec.Struct, frozen=True, kw_only=True):
+    """How much may wait for one machine."""
+
+    messages_max: int = limits.HELD_MESSAGES_MAX
+    """While it is away."""
+    bytes_max: int = limits.HELD_BYTES_MAX
+    forwards_max: int = limits.HELD_FORWARDS_MAX
+
+
 class Telling:
     """What a machine is told because of its state."""
 
@@ -53,12 +64,14 @@ class Telling:
         *,
         away_s: float,
         start_timeout_s: float = limits.SESSION_START_TIMEOUT_S,
+        room: Room | None = None,
     ) -> None:
         self.state = state
         self.out: list[Action] = []
         self._time = time
         self._away_ms = int(away_s * 1000)
         self._start_timeout_s = start_timeout_s
+        self.room = room or Room()
 
     def _session(self, one: Hosted) -> SessionCore:
         """What decides for the session itself."""
@@ -80,11 +93,18 @@ class Telling:
         """Raises unless one more message, of that size, can be delivered or held."""
         if not self.is_expected:
             raise Unavailable("the machine of this session is offline", code="MACHINE_OFFLINE")
-        sizes, forwards = self.state.sizes, self.state.forwards
-        if sum(sizes.values()) + sum(map(size_of, forwards)) + size > limits.HELD_BYTES_MAX:
+        if self.held_bytes + size > self.room.bytes_max:
             raise LimitReached("too much waits for this machine", code="MACHINE_BUSY")
-        if not self.state.is_up and len(sizes) + len(forwards) >= limits.HELD_MESSAGES_MAX:
+        if not self.state.is_up and self.held_count >= self.room.messages_max:
             raise LimitReached("too many messages wait for this machine", code="MACHINE_BUSY")
+
+    @property
+    def held_count(self) -> int:
+        return len(self.state.sizes) + len(self.state.forwards)
+
+    @property
+    def held_bytes(self) -> int:
+        return sum(self.state.sizes.values()) + sum(map(size_of, self.state.forwards))
 
     def is_busy(self, session_id: str) -> bool:
         """Whether the machine has a turn of that session that is not ended."""
@@ -173,8 +193,9 @@ class Telling:
             if isinstance(command, Say) and name not in turns:
                 self._unhold(one, name)
         self._forget_steers(one)
-        if self.state.is_up and (one.place is Place.ABSENT or not self.state.traits.rules):
-            self._unhold(one, rules_name(one.id))  # it starts with them, or knows none
+        is_absent = one.place is Place.ABSENT and not one.is_fetching
+        if is_absent or not (self.state.is_up and self.state.traits.rules):
+            self._unhold(one, rules_name(one.id))  # it starts with them, or returns to them
         if not self.state.is_up or self.state.is_held:
             return
         if one.session.is_closed:
@@ -314,9 +335,13 @@ class Telling:
             one.deadline_s = self._time.s + self._start_timeout_s
             one.started_on = self.state.line_number
             self.state.timed[session_id] = None
+        may_run = one.session.is_started
         if self.state.traits.starts:
             self._session(one).note(notes.Started())
         self.out.append(Send(start))
+        if may_run and self.state.traits.rules:
+            # Silent as it was, it may run after all: then the machine takes no start.
+            self._hold(one, rules_name(session_id), Configure(session_id, {"rules": start.rules}))
         self._advance(one)
 
     def loaded(self, session_id: str, say: Say | None) -> None:
@@ -332,3 +357,7 @@ class Telling:
         elif say is not None and say.turn_id in one.session.steers:
             self._hold_steer(one, say)
         self._advance(one)
+        if say is not None and (say.turn_id in one.waiting or say.turn_id in one.steering):
+            # It cannot be sent now: it is loaded again, and takes no room that nobody gave it.
+            self._unhold(one, say.turn_id)
+            one.steering.pop(say.turn_id, None)

@@ -1,5 +1,6 @@
 """Rules of sessions that run: what an answer for always becomes, and who is told of a change."""
 
+import asyncio
 from typing import Any
 
 import structlog
@@ -55,6 +56,8 @@ class Ruling:
         self._rules = rules
         self._machines = machines
         self._tasks = tasks
+        self._reading = asyncio.Lock()
+        """What was read first is told first: else an older list could be the last that is told."""
         rules.on_change.append(self._changed)
 
     async def _changed(self, rule: Rule) -> None:
@@ -63,11 +66,15 @@ class Ruling:
 
     async def _tell(self, rule: Rule) -> None:
         for session_id, machine_id in await self._rules.sessions_of(rule):
-            machine = self._machines.find(machine_id)
+            machine = self._machines.holder(session_id, machine_id)
             if machine is not None:  # else nobody has needed it since the start: see `returned`
-                held = await self._rules.of_session(session_id)
-                with machine.input() as core:
-                    core.rule(session_id, [one.told for one in held])
+                await self._tell_session(machine, session_id)
+
+    async def _tell_session(self, machine: Machine, session_id: str) -> None:
+        async with self._reading:
+            held = await self._rules.of_session(session_id)  # none: the last may have been removed
+            with machine.input() as core:
+                core.rule(session_id, [one.told for one in held])
 
     def returned(self, machine: Machine) -> None:
         """It kept its sessions, and may have missed rules that were made while this server was not
@@ -76,6 +83,4 @@ class Ruling:
 
     async def _remind(self, machine: Machine) -> None:
         for session_id in list(machine.logs):
-            held = await self._rules.of_session(session_id)  # none: the last may have been removed
-            with machine.input() as core:
-                core.rule(session_id, [one.told for one in held])
+            await self._tell_session(machine, session_id)

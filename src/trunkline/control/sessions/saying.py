@@ -7,7 +7,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.machines.core import MachineCore
 from trunkline.control.sessions import attached
 from trunkline.control.sessions.records import NewMessage, Session
-from trunkline.wire.commands import Say
+from trunkline.wire.commands import Say, size_of
 
 Json = dict[str, Any]
 
@@ -19,7 +19,11 @@ def said(
     core: MachineCore, session: Session, say: Say, who: Principal, new: NewMessage
 ) -> tuple[str, bool]:
     """The turn that the message opens or steers, and whether others were stopped for it. What
-    cannot be steered opens a turn, which waits."""
+    cannot be steered opens a turn, which waits. What there is no room for is refused."""
+    name, names_known = new.client_message_id, core.state.sessions[session.id].session.names
+    if name is not None and name in names_known:
+        return names_known[name], False  # said twice in the same moment
+    core.check_room(size_of(say))
     shown = {"content": new.message, "user_id": who.user_id, **shown_of(new)}
     is_steering = new.when_busy == "steer" and session.runtime_type in names.STEERED_RUNTIMES
     steered = core.steer(say, shown) if is_steering else None

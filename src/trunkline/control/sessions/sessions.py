@@ -42,7 +42,7 @@ from trunkline.control.sessions.titles import Titles
 from trunkline.control.sessions.turns import Turns, history_of, messages_of
 from trunkline.control.storage import Storage
 from trunkline.control.store.engine import Store
-from trunkline.wire.commands import Say, Start, size_of
+from trunkline.wire.commands import Say, Start
 
 _log = structlog.get_logger(__name__)
 
@@ -203,14 +203,8 @@ class Sessions:
         machine = await self._running(session)
         log = machine.logs[session_id]
         say = Say(session_id, self._new_id(), new.message, history, new.metadata or {})
-        is_stopped = False
         with machine.input() as core:
-            known_names = core.state.sessions[session_id].session.names
-            if name is not None and name in known_names:
-                turn_id = known_names[name]  # said twice in the same moment
-            else:
-                core.check_room(size_of([new, history]))
-                turn_id, is_stopped = said(core, session, say, who, new)
+            turn_id, is_stopped = said(core, session, say, who, new)
         await self._log.committed(log)
         _log.debug("message accepted", session=session.id, machine=machine.id, turn=turn_id)
         if is_stopped:
@@ -275,6 +269,8 @@ class Sessions:
             patch = modeless(patch)
         if is_weaker({**session.agent_config, **patch}, session.agent_config):
             who.require("approve")
+        with machine.input() as core:
+            core.check_change(session.id, patch, {**session.agent_config, **patch})
         agent_config = await self._records.reconfigure(session.id, patch)
         await self._audit_other(who, session, "session.configured", names=sorted(patch)[:50])
         machine = await self._machine_of(session)

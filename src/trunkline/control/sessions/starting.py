@@ -143,10 +143,11 @@ class Starting:
                 for helper in map(dict, helpers)
             ],
             session_config={**self._titles(session, runtimes), **session["session_config"]},
-            rules=[one.told for one in await self._services.rules.of_session(session_id)],
             openclaw_config=session["openclaw_config"],
             snapshot=snapshot,
             fork=None if snapshot is not None else await self._past(session),
+            # Last: the rest may take its time, and rules that change meanwhile are to be in it.
+            rules=[one.told for one in await self._services.rules.of_session(session_id)],
         )
 
     def _titles(self, session: Mapping[Any, Any], runtimes: Json | None) -> Json:

@@ -25,9 +25,16 @@ EVENT_CUT_TEXT_CHARS = 20_000  # of what people read
 _STREAMED = frozenset(("text_chunk", "thinking", "tool_call_progress"))
 """Pieces of one text: two in a row that differ in nothing else say the same as one."""
 _KEPT = frozenset(
-    ("execution_complete", "execution_error", "approval_request", "approval_resolved")
+    (
+        "execution_complete",
+        "execution_error",
+        "approval_request",
+        "approval_resolved",
+        "steer_taken",
+    )
 )
-"""Somebody waits for these, a person or a turn."""
+"""Somebody waits for these, a person or a turn; without the last, a message that has reached the
+model in one turn would be said again in another."""
 _KNOWN = re.compile("|".join(f'"{kind}"' for kind in sorted(_STREAMED | _KEPT)))
 """Most other events need not be decoded to see that they are none of these."""
 _READ_BY_PEOPLE = frozenset(("content", "final_response", "error", "message", "result"))

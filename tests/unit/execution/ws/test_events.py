@@ -73,7 +73,14 @@ def test_joined_text_has_a_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["execution_complete", "execution_error", "approval_request", "approval_resolved"]
+    "kind",
+    [
+        "execution_complete",
+        "execution_error",
+        "approval_request",
+        "approval_resolved",
+        "steer_taken",
+    ],
 )
 def test_what_somebody_waits_for_is_kept_and_names_its_turn(kind: str) -> None:
     kept = Event(event(kind, turn_id="t-9"))

@@ -14,6 +14,7 @@ from msgspec import UNSET
 from trunkline import limits
 from trunkline.control.access.auth import VmClaims
 from trunkline.control.edges.semibot.commands import to_wire
+from trunkline.control.edges.semibot.numbers import is_new
 from trunkline.control.edges.semibot.paced import PacedSocket
 from trunkline.control.log import events
 from trunkline.control.log.session_log import SessionLog
@@ -271,7 +272,8 @@ class VmLine(PacedSocket):
         if log is None:
             self.complain("SESSION_NOT_FOUND", "no such session on this machine", event.session_id)
             return
-        if event.seq is not None and not self._is_new(log, event.seq):
+        seq = event.seq if self.traits.numbers else None
+        if seq is not None and not is_new(log, seq, self._lost):
             return
         if log.is_awaited and self.machine is not None:
             self.machine.spoke(event.session_id)
@@ -283,17 +285,8 @@ class VmLine(PacedSocket):
         else:
             self._log.append(log, data)
 
-    def _is_new(self, log: SessionLog, seq: int) -> bool:
-        """Keeps count of a machine's numbers; False for an event that we have already."""
-        if not self.traits.numbers:
-            return True
-        known = log.machine_seq or 0
-        if seq <= known:
-            return False  # sent again after a reconnect
-        if seq > known + 1:
-            self._host.lost(self, log, known, seq)
-        log.numbered(seq)
-        return True
+    def _lost(self, log: SessionLog, known: int, seq: int) -> None:
+        self._host.lost(self, log, known, seq)
 
     def _heartbeat(self, beat: Heartbeat) -> None:
         health = beat.health

@@ -17,6 +17,7 @@ from trunkline.control.core import Core
 from trunkline.control.door.head import VM, Head
 from trunkline.control.door.websocket import adopt
 from trunkline.control.edges.semibot.connection import VmLine
+from trunkline.control.edges.semibot.numbers import told_of
 from trunkline.control.edges.semibot.requests import VmRequests
 from trunkline.control.edges.semibot.unknown import Unknown
 from trunkline.control.errors import InvalidRequest, Unauthorized
@@ -285,11 +286,7 @@ class VmHost:
         for reader in log.readers:
             reader.resync()
         # Whoever reads the log later sees where.
-        count = seq - known - 1
-        told = events.make(
-            "session_status", self._core.clock(), machine="online", lost_events=count
-        )
-        self.log.append(log, told)
+        self.log.append(log, told_of(known, seq, self._core.clock()))
 
     def ended(self, line: VmLine) -> None:
         self.lines.discard(line)
