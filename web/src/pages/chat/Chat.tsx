@@ -9,6 +9,7 @@ import { forget, remember, remembered } from "../../app/memory";
 import { setPageTitle } from "../../app/title";
 import { QuestionCard } from "../../approvals";
 import { useWords } from "../../i18n";
+import { useLine } from "../../live";
 import type { BlockRow, QuestionRow, UserRow, View } from "../../session/model.ts";
 import { useSession } from "../../session/useSession.ts";
 import { Empty, toast, Unread } from "../../ui";
@@ -93,6 +94,7 @@ export function Talk({ session, view }: { session: Session; view: View }) {
   const { data: machines } = useQuery(machinesQuery);
   const isOnline = machines?.some((one) => one.id === session.machine_id && one.online) ?? false;
   const commands = useCommands(view, isBuiltIn);
+  const isOffline = useLine() === "offline";
 
   const onEdit = useCallback((row: UserRow) => {
     if (row.turnId !== null) setEditing({ turnId: row.turnId, text: row.content, copyId: freshId() });
@@ -150,7 +152,7 @@ export function Talk({ session, view }: { session: Session; view: View }) {
       />
       <Composer
         sessionId={sessionId}
-        isRunning={view.running.length > 0}
+        isRunning={view.running.length > 0 && !isOffline}
         canSteer={isBuiltIn}
         questions={view.questions.length}
         isClosed={isClosed && editing === null}
