@@ -10,9 +10,11 @@ import { setPageTitle } from "../../app/title";
 import { QuestionCard } from "../../approvals";
 import { useWords } from "../../i18n";
 import { useLine } from "../../live";
+import { attachmentAddress } from "../../markdown/links.ts";
 import type { BlockRow, QuestionRow, UserRow, View } from "../../session/model.ts";
 import { useSession } from "../../session/useSession.ts";
 import { Empty, toast, Unread } from "../../ui";
+import { Attachments, type SentFile } from "./composer/attachments";
 import { Composer } from "./composer/Composer";
 import { freshId } from "./composer/ids";
 import { send, type Message } from "./composer/outbox";
@@ -79,7 +81,7 @@ function useSeen(session: Session): void {
   }, [session.id, endedAt]);
 }
 
-type Editing = { turnId: string; text: string; copyId: string };
+type Editing = { turnId: string; text: string; files: Attachments; copyId: string };
 
 /** What was said and where one writes; also beside an agent that is tried. */
 export function Talk({ session, view }: { session: Session; view: View }) {
@@ -97,8 +99,11 @@ export function Talk({ session, view }: { session: Session; view: View }) {
   const isOffline = useLine() === "offline";
 
   const onEdit = useCallback((row: UserRow) => {
-    if (row.turnId !== null) setEditing({ turnId: row.turnId, text: row.content, copyId: freshId() });
-  }, []);
+    if (row.turnId === null) return;
+    const files = new Attachments();
+    files.carry(filesOf(sessionId, row));
+    setEditing({ turnId: row.turnId, text: row.content, files, copyId: freshId() });
+  }, [sessionId]);
   const onFork = useCallback(
     (row: UserRow | BlockRow) => {
       if (row.turnId === null) return;
@@ -159,13 +164,27 @@ export function Talk({ session, view }: { session: Session; view: View }) {
         commands={commands}
         queued={useQueued(view)}
         editing={
-          editing && { key: editing.copyId, text: editing.text, onCancel: () => setEditing(null) }
+          editing && {
+            key: editing.copyId,
+            text: editing.text,
+            files: editing.files,
+            onCancel: () => setEditing(null),
+          }
         }
         onSend={take}
         onStop={stop}
       />
     </>
   );
+}
+
+function filesOf(sessionId: string, { messageId, attachments }: UserRow): SentFile[] {
+  if (messageId === null) return [];
+  return attachments.map(({ name, mime }, place) => ({
+    name: name || mime,
+    mime,
+    address: attachmentAddress(sessionId, messageId, place),
+  }));
 }
 
 /** Of the turns that are open, all but the first wait. */

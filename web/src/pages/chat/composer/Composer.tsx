@@ -3,7 +3,7 @@ import { ArrowUp, Paperclip, Square } from "lucide-react";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import { useWords } from "../../../i18n";
 import { Button, cx, ErrorNote, IconButton } from "../../../ui";
-import { useAttachments } from "./attachments";
+import { attachmentsOf, useAttachments, type Attachments } from "./attachments";
 import { completed, completionAt, type Completion, type Option } from "./completion";
 import css from "./composer.module.css";
 import { draftOf, keepDraft } from "./drafts";
@@ -29,8 +29,8 @@ type ComposerProps = {
   queued?: readonly string[];
   /** How many questions wait above. */
   questions?: number;
-  /** A message that is said again in other words. */
-  editing?: { key: string; text: string; onCancel: () => void } | null;
+  /** A message that is said again in other words, with its files. */
+  editing?: { key: string; text: string; files: Attachments; onCancel: () => void } | null;
   /** Whether it took the message; else that is sent. What it throws is shown, and the text stays. */
   onSend?: (message: Message) => Promise<boolean>;
   onStop?: () => void;
@@ -49,7 +49,7 @@ export function Composer(props: ComposerProps) {
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
-  const attached = useAttachments();
+  const attached = useAttachments(editing?.files ?? attachmentsOf(sessionId));
   const editKey = editing?.key ?? null;
 
   useEffect(() => {

@@ -1,6 +1,7 @@
-// Files that go with the next message: uploaded while it is written, checked before.
-import { useCallback, useEffect, useRef, useState } from "react";
-import { api, unwrap } from "../../../api/client";
+// Files that go with the next message: uploaded while it is written, checked before. Those of a chat's
+// draft stay, and go on arriving, while another chat is looked at.
+import { useSyncExternalStore } from "react";
+import { api, fetched, unwrap } from "../../../api/client";
 import { wordsNow } from "../../../i18n";
 import { isPictureType } from "../../../markdown/links.ts";
 import { freshId } from "./ids";
@@ -20,57 +21,102 @@ export type Attached = {
   error: unknown;
 };
 
-export function useAttachments() {
-  const [files, setFiles] = useState<readonly Attached[]>([]);
-  const [problem, setProblem] = useState<string | null>(null);
-  const shown = useRef(files);
-  shown.current = files;
-  useEffect(() => () => shown.current.forEach(release), []);
+type State = { files: readonly Attached[]; problem: string | null };
 
-  const add = useCallback((given: Iterable<File>) => {
+/** A file of a message that was sent. */
+export type SentFile = { name: string; mime: string; address: string };
+
+export class Attachments {
+  private state: State = { files: [], problem: null };
+  private readonly listeners = new Set<() => void>();
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  readonly view = (): State => this.state;
+
+  readonly add = (given: Iterable<File>): void => {
     const chosen = [...given];
-    const problemNow = problemWith([...shown.current, ...chosen]);
-    setProblem(problemNow);
-    if (problemNow !== null) return;
+    const problem = problemWith(this.state.files, chosen);
+    this.set({ problem });
+    if (problem !== null) return;
     for (const file of chosen) {
-      const one = { key: freshId(), name: file.name || "file", size: file.size, preview: previewOf(file) };
-      setFiles((before) => [...before, { ...one, id: null, error: null }]);
-      const settle = (change: Partial<Attached>) =>
-        setFiles((now) => now.map((each) => (each.key === one.key ? { ...each, ...change } : each)));
-      upload(file).then(
-        (id) => settle({ id }),
-        (error: unknown) => settle({ error }),
-      );
+      const name = file.name || "file";
+      this.begin({ name, size: file.size, preview: previewOf(file) }, async () => file);
     }
-  }, []);
-  const remove = useCallback((key: string) => {
-    setProblem(null);
-    setFiles((before) => {
-      before.filter((one) => one.key === key).forEach(release);
-      return before.filter((one) => one.key !== key);
-    });
-  }, []);
-  /** They were sent. */
-  const clear = useCallback(() => {
-    shown.current.forEach(release);
-    setProblem(null);
-    setFiles([]);
-  }, []);
-  return { files, problem, add, remove, clear };
+  };
+
+  /** Of a message that is said again: its files come from where they are kept. */
+  readonly carry = (sent: readonly SentFile[]): void => {
+    for (const { name, mime, address } of sent) {
+      const preview = isPictureType(mime) ? address : null;
+      this.begin({ name, size: 0, preview }, async () => {
+        const content = await (await fetched(address)).blob();
+        return new File([content], name, { type: mime });
+      });
+    }
+  };
+
+  readonly remove = (key: string): void => {
+    this.state.files.filter((one) => one.key === key).forEach(release);
+    this.set({ problem: null, files: this.state.files.filter((one) => one.key !== key) });
+  };
+
+  /** They were sent, or nobody sends them any more. */
+  readonly clear = (): void => {
+    this.state.files.forEach(release);
+    this.set({ problem: null, files: [] });
+  };
+
+  private begin(about: Pick<Attached, "name" | "size" | "preview">, content: () => Promise<File>): void {
+    const one: Attached = { ...about, key: freshId(), id: null, error: null };
+    this.set({ files: [...this.state.files, one] });
+    const settle = (change: Partial<Attached>) =>
+      this.set({ files: this.state.files.map((each) => (each.key === one.key ? { ...each, ...change } : each)) });
+    content()
+      .then(async (file) => settle({ size: file.size, id: await upload(file) }))
+      .catch((error: unknown) => settle({ error }));
+  }
+
+  private set(change: Partial<State>): void {
+    this.state = { ...this.state, ...change };
+    for (const listener of this.listeners) listener();
+  }
 }
 
-function problemWith(files: readonly { size: number }[]): string | null {
+const drafts = new Map<string, Attachments>();
+
+/** Those of a chat's draft. */
+export function attachmentsOf(sessionId: string): Attachments {
+  let known = drafts.get(sessionId);
+  if (known === undefined) {
+    known = new Attachments();
+    drafts.set(sessionId, known);
+  }
+  return known;
+}
+
+export function useAttachments(of: Attachments) {
+  const { files, problem } = useSyncExternalStore(of.subscribe, of.view);
+  return { files, problem, add: of.add, remove: of.remove, clear: of.clear };
+}
+
+function problemWith(present: readonly { size: number }[], chosen: readonly File[]): string | null {
   const t = wordsNow(words);
+  const files = [...present, ...chosen];
   if (files.length > FILES_MAX) return t.tooMany(FILES_MAX);
   const size = files.reduce((sum, file) => sum + file.size, 0);
   if (size > BYTES_MAX) return t.tooLarge(BYTES_MAX / 1024 / 1024);
-  return files.some((file) => file.size === 0) ? t.emptyFile : null;
+  return chosen.some((file) => file.size === 0) ? t.emptyFile : null;
 }
 
 function previewOf(file: File): string | null {
   return isPictureType(file.type) ? URL.createObjectURL(file) : null;
 }
 
+/** The address of one that is kept elsewhere is left as it is. */
 function release(file: { preview: string | null }): void {
   if (file.preview !== null) URL.revokeObjectURL(file.preview);
 }
