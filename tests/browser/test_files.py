@@ -86,6 +86,71 @@ async def test_a_message_that_is_edited_keeps_its_files_in_the_copy(
     await expect(said.get_by_role("listitem")).to_contain_text(["", "note.txt"])
 
 
+async def test_files_of_a_draft_stay_while_another_chat_is_open_and_over_a_reload(
+    world: World, visits: Visits
+) -> None:
+    answers(world.model, "Look at both", Turn(text="Both seen."))
+    page = await visits.user(None)
+    await opened(world, page, "Left")
+    first = await opened(world, page, "With a draft")
+    await attach(page, PIXEL, NOTE)
+    await message(page).fill("Look at both")
+    picture = page.get_by_role("button", name="Remove pixel.png")
+    await expect(picture).to_be_visible()
+    chats = page.get_by_role("complementary", name="Chats")
+    await chats.get_by_role("link", name="Left").click()
+    await expect(page.get_by_role("heading", name="Left")).to_be_visible()
+    await expect(picture).to_have_count(0)
+    await chats.get_by_role("link", name="With a draft").click()
+    await expect(picture).to_be_visible()
+    await expect(page.get_by_role("status", name="Uploading")).to_have_count(0)
+    await page.reload()
+    await expect(picture).to_be_visible()
+    # Refused, the message and its files come back to be changed.
+    visits.watch.expect("ERR_FAILED POST")
+    await page.route("**/messages", lambda route: route.abort())
+    await message(page).press("Enter")
+    await expect(page.get_by_text("Not sent.")).to_be_visible()
+    await expect(picture).to_have_count(0)
+    await page.get_by_role("button", name="Edit", exact=True).click()
+    await expect(picture).to_be_visible()
+    await page.unroute("**/messages")
+    await message(page).press("Enter")
+    await expect(page.get_by_text("Both seen.")).to_be_visible()
+    said = page.get_by_role("article", name="You")
+    await is_shown(said.get_by_role("img", name="pixel.png"))
+    await expect(picture).to_have_count(0)
+    await page.reload()
+    await expect(page.get_by_text("Both seen.")).to_be_visible()
+    await expect(picture).to_have_count(0)
+    assert first in page.url
+
+
+async def test_a_file_that_waited_too_long_is_uploaded_again_or_asked_for(
+    world: World, page: Page
+) -> None:
+    answers(world.model, "Late", Turn(text="Better late."))
+    await opened(world, page, "Slow writer")
+    uploads: list[str] = []
+    page.on("request", lambda one: uploads.append(one.url) if "/uploads" in one.url else None)
+    await attach(page, NOTE)
+    await expect(page.get_by_role("status", name="Uploading")).to_have_count(0)
+    later = int(await page.evaluate("() => Date.now()")) + 11 * 60_000
+    await page.clock.set_fixed_time(later)
+    await say(page, "Late")
+    await expect(page.get_by_text("Better late.")).to_be_visible()
+    assert len(uploads) == 2
+    await attach(page, NOTE)
+    await expect(page.get_by_role("status", name="Uploading")).to_have_count(0)
+    await message(page).fill("Later still")
+    await page.clock.set_fixed_time(later + 11 * 60_000)
+    await page.reload()
+    await expect(page.get_by_text("no longer there, attach it again")).to_be_visible()
+    await expect(page.get_by_role("button", name="Send", exact=True)).to_be_disabled()
+    await page.get_by_role("button", name="Remove note.txt").click()
+    await expect(page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
+
+
 _GIVE = """(field, kind) => {
   const data = new DataTransfer();
   data.items.add(new File(["x"], `${kind}.txt`, {type: "text/plain"}));

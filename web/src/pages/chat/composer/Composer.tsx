@@ -1,6 +1,7 @@
 // Where a message is written: with files, commands and persons, to a turn that runs or the next.
 import { ArrowUp, Paperclip, Square } from "lucide-react";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
+import { ApiError } from "../../../api/client";
 import { useWords } from "../../../i18n";
 import { Button, cx, ErrorNote, IconButton } from "../../../ui";
 import { attachmentsOf, useAttachments, type Attachments } from "./attachments";
@@ -10,7 +11,7 @@ import { draftOf, keepDraft } from "./drafts";
 import { Files } from "./Files";
 import { freshId } from "./ids";
 import { Outbox } from "./Outbox";
-import { send, type Message } from "./outbox";
+import { send, type Message, type Sending } from "./outbox";
 import { words } from "./words";
 
 type Named = { name: string; description: string };
@@ -74,19 +75,20 @@ export function Composer(props: ComposerProps) {
     setText(next);
     if (editKey === null) keepDraft(sessionId, next);
   };
+  const takeBack = (back: Sending) => {
+    write(text === "" ? back.text : `${back.text}\n${text}`);
+    attached.take(back.files, back.error instanceof ApiError && back.error.code === "FILE_NOT_FOUND");
+  };
   const isUploading = attached.files.some((file) => file.id === null);
   const canSend = text.trim() !== "" && !isUploading && !isBusy && props.isClosed !== true;
   const submit = async () => {
     if (!canSend) return;
-    const message: Message = {
-      id: freshId(),
-      text,
-      files: attached.files.flatMap(({ id, name }) => (id === null ? [] : [{ id, name }])),
-      whenBusy: canSteer ? whenBusy : "queue",
-    };
     setError(null);
     setBusy(true);
     try {
+      const files = await attached.ready();
+      if (files === null) return;
+      const message: Message = { id: freshId(), text, files, whenBusy: canSteer ? whenBusy : "queue" };
       const isTaken = (await props.onSend?.(message)) ?? false;
       if (!isTaken) void send(sessionId, message);
     } catch (failure) {
@@ -119,7 +121,7 @@ export function Composer(props: ComposerProps) {
         <Outbox
           sessionId={sessionId}
           queued={props.queued ?? NONE}
-          onTakeBack={(back) => write(text === "" ? back : `${back}\n${text}`)}
+          onTakeBack={takeBack}
         />
         {editing !== null && (
           <div className={css.editing}>
