@@ -4,6 +4,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import { ApiError } from "../../../api/client";
 import { useWords } from "../../../i18n";
 import { Button, cx, ErrorNote, IconButton } from "../../../ui";
+import { isComposing } from "../../../ui/composing.ts";
 import { attachmentsOf, useAttachments, type Attachments } from "./attachments";
 import { completed, completionAt, type Completion, type Option } from "./completion";
 import css from "./composer.module.css";
@@ -102,8 +103,7 @@ export function Composer(props: ComposerProps) {
   };
   const completion = useCompletion(text, area, props, write);
   const onKeyDown = (event: React.KeyboardEvent) => {
-    // 229: Safari tells of the Enter that ends a composition when it is over already.
-    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (isComposing(event.nativeEvent)) return;
     if (completion.onKeyDown(event)) return;
     if (event.key === "Enter" && !event.shiftKey && !isTouch()) {
       event.preventDefault();
