@@ -82,6 +82,7 @@ export function Composer(props: ComposerProps) {
   };
   const isUploading = attached.files.some((file) => file.id === null);
   const canSend = text.trim() !== "" && !isUploading && !isBusy && props.isClosed !== true;
+  const isWordless = text.trim() === "" && attached.files.length > 0 && !isUploading;
   const submit = async () => {
     if (!canSend) return;
     setError(null);
@@ -155,6 +156,11 @@ export function Composer(props: ComposerProps) {
             {attached.problem !== null && (
               <span className={css.problem} role="alert">
                 {attached.problem}
+              </span>
+            )}
+            {isWordless && (
+              <span className={css.hint} role="status">
+                {t.wordless}
               </span>
             )}
             <span className={css.space} />
