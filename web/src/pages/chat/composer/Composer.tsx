@@ -140,7 +140,7 @@ export function Composer(props: ComposerProps) {
             ref={area}
             className={css.text}
             aria-label={t.message}
-            placeholder={props.isClosed ? t.closed : isRunning ? t.placeholderRunning : t.placeholder}
+            placeholder={placeholderOf(props, t)}
             disabled={props.isClosed}
             value={text}
             rows={1}
@@ -180,6 +180,13 @@ export function Composer(props: ComposerProps) {
       </div>
     </div>
   );
+}
+
+function placeholderOf(props: ComposerProps, t: (typeof words)["en"]): string {
+  if (props.isClosed) return t.closed;
+  if (props.isRunning) return t.placeholderRunning;
+  if (props.mentions?.length) return t.placeholderPersons;
+  return props.commands?.length ? t.placeholderCommands : t.placeholder;
 }
 
 function grow(area: HTMLTextAreaElement | null): void {

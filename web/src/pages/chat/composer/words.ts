@@ -3,7 +3,9 @@ import { dictionary } from "../../../i18n";
 export const words = dictionary({
   en: {
     message: "Message",
-    placeholder: "Write a message. / for commands",
+    placeholder: "Write a message",
+    placeholderCommands: "Write a message. / for commands",
+    placeholderPersons: "Write a message. @ for some of them",
     placeholderRunning: "Say something while it runs",
     wordless: "Say in a few words what to do with it.",
     closed: "This chat is closed. Make a copy to go on.",
@@ -38,7 +40,9 @@ export const words = dictionary({
   },
   zh: {
     message: "消息",
-    placeholder: "输入消息，/ 查看命令",
+    placeholder: "输入消息",
+    placeholderCommands: "输入消息，/ 查看命令",
+    placeholderPersons: "输入消息，@ 指定成员",
     placeholderRunning: "在运行时说点什么",
     wordless: "请用几个字说明要用它做什么。",
     closed: "此会话已关闭。请创建副本以继续。",
