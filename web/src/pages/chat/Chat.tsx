@@ -13,7 +13,7 @@ import { useLine } from "../../live";
 import { attachmentAddress } from "../../markdown/links.ts";
 import type { BlockRow, QuestionRow, UserRow, View } from "../../session/model.ts";
 import { useSession } from "../../session/useSession.ts";
-import { Empty, toast, Unread } from "../../ui";
+import { Empty, later, toast, Unread } from "../../ui";
 import { Attachments, type SentFile } from "./composer/attachments";
 import { Composer } from "./composer/Composer";
 import { freshId } from "./composer/ids";
@@ -24,11 +24,11 @@ import { Head } from "./head/Head";
 import { markSeen } from "./list/seen";
 import type { Session } from "./list/sessions";
 import { useFork } from "./menu/change";
-import { Side } from "./side/Side";
 import { Transcript } from "./transcript/index.ts";
 import { words } from "./words";
 
 const SIDE = "chat.side.open";
+const Side = later(() => import("./side/Side").then((loaded) => loaded.Side));
 
 export function Chat({ sessionId }: { sessionId: string }) {
   const t = useWords(words);
