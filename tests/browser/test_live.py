@@ -78,6 +78,9 @@ async def test_a_restart_of_the_server_is_bridged_and_without_it_the_page_is_the
     await page.evaluate("() => navigator.serviceWorker.ready")
     await page.reload()  # from here on its worker keeps what it reads
     await expect(page.get_by_text("desk").first).to_be_visible()
+    unused = page.get_by_text("Nothing was used in this time")
+    await page.goto("/usage")
+    await expect(unused).to_be_visible()
     await page.goto(f"/chat/{session}")
     said = page.get_by_role("log")
     await expect(said).to_contain_text("the first words")
@@ -90,6 +93,8 @@ async def test_a_restart_of_the_server_is_bridged_and_without_it_the_page_is_the
     await expect(page.get_by_role("link", name="Kept for later").first).to_be_visible()
     await page.goto("/machines")
     await expect(page.get_by_text("desk").first).to_be_visible()
+    await page.goto("/usage")
+    await expect(unused).to_be_visible()
     await page.goto(f"/chat/{session}")
     await expect(said).to_contain_text("the first words")
     await control.start()
