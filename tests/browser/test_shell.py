@@ -1,8 +1,9 @@
 """The page as it opens: who gets in, its language and theme, its size, its keys."""
 
+import asyncio
 import re
 
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from tests.browser.harness import GROUND, MARKS, PHONE, Visits, axe, darken
 from tests.support.model_server import ToolUse, Turn
@@ -49,6 +50,29 @@ async def test_a_link_to_a_chat_loads_what_shows_it_and_no_more(
     await expect(page.get_by_role("dialog", name="How much is kept")).to_be_visible()
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+async def test_who_goes_elsewhere_while_the_first_page_loads_gets_there(visits: Visits) -> None:
+    page = await visits.user(None)
+    asked, chosen = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await chosen.wait()
+        await route.continue_()
+
+    async def hold_inbox(route: Route) -> None:
+        asked.set()
+        await page.wait_for_event("requestfinished", lambda one: "/sessions?limit=1" in one.url)
+        await route.continue_()
+
+    await page.route("**/api/v1/sessions?limit=1", hold)
+    await page.route("**/assets/inbox-*.js", hold_inbox)
+    await page.goto("/")
+    await page.get_by_role("link", name="Inbox").click()
+    await asked.wait()
+    chosen.set()
+    await expect(page.get_by_role("heading", name="Inbox", exact=True)).to_be_visible()
+    await expect(page).to_have_url(re.compile("/inbox$"))
 
 
 async def test_a_stranger_is_told_how_to_get_in(visits: Visits) -> None:
