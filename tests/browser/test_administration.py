@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.browser.harness import MARKS, Visits, axe
 from tests.support.control import ControlProcess
@@ -26,7 +26,9 @@ async def test_a_user_is_added_let_in_and_removed(page: Page, visits: Visits) ->
     hers = await visits.stranger(link)
     await expect(hers.get_by_text("Mei").first).to_be_visible()
     await dialog.get_by_role("button", name="Close").click()
-    await page.get_by_role("button", name="Actions for Mei").click()
+    menu = page.get_by_role("button", name="Actions for Mei")
+    assert abs(await middle(menu) - await middle(page.get_by_text("Mei", exact=True))) <= 2
+    await menu.click()
     await page.get_by_role("menuitem", name="Edit").click()
     await page.get_by_label("Role").select_option("member")
     await page.get_by_role("button", name="Save").click()
@@ -36,6 +38,13 @@ async def test_a_user_is_added_let_in_and_removed(page: Page, visits: Visits) ->
     await page.get_by_role("button", name="Remove").click()
     await expect(page.get_by_role("row", name=re.compile("Mei"))).to_have_count(0)
     visits.watch.expect("401 GET ")  # of her page, which has lost its login
+
+
+async def middle(shown: Locator) -> float:
+    """How far down it stands."""
+    box = await shown.bounding_box()
+    assert box is not None
+    return box["y"] + box["height"] / 2
 
 
 async def test_a_token_has_the_scopes_that_were_chosen_and_is_shown_once(
@@ -95,6 +104,9 @@ async def test_usage_and_health_follow_what_sessions_do(page: Page, world: World
     [model] = await used()
     await page.get_by_label("Show").select_option("calls")
     await expect(page.get_by_role("row", name=re.compile(model)).first).to_contain_text("100%")
+    # The scripted model answers at once.
+    row = page.get_by_role("region", name="Model").get_by_role("row", name=model)
+    await expect(row.get_by_role("cell").nth(5)).to_have_text(re.compile("^[1-9][0-9]*ms$"))
     chart = page.get_by_role("img", name=re.compile("Bars of Calls"))
     await expect(chart.locator("canvas")).to_be_visible()
     await page.get_by_label("By", exact=True).select_option("machine")

@@ -13,7 +13,7 @@ from tests.browser.talking import answers, message, opened, say
 from tests.support.control import ControlProcess
 from tests.support.git import committed
 from tests.support.model_server import Gate, ModelServer, ToolUse, Turn
-from tests.support.node import World
+from tests.support.node import MODEL, World
 
 pytestmark = MARKS
 
@@ -51,12 +51,14 @@ def entry(page: Page, title: str) -> Locator:
 async def test_a_first_chat_is_begun_with_choices_and_remembered_ones(
     world: World, page: Page
 ) -> None:
+    world.model.models = [MODEL]
     answers(world.model, "Good morning", Turn(text="Good **morning** to you."))
     await page.goto("/chat")
     assert await axe(page) == []
     await page.get_by_role("button", name="New chat with options").click()
     dialog = page.get_by_role("dialog")
-    await dialog.get_by_label("Model").fill("gpt-scripted")
+    await dialog.get_by_label("Model").fill(MODEL)
+    await expect(dialog.locator(f"datalist option[value='{MODEL}']")).to_be_attached()
     await expect(
         dialog.get_by_label("Runtime").locator("option", has_text="semigraph")
     ).to_be_attached()

@@ -63,6 +63,8 @@ async def test_persons_and_groups_are_made_changed_and_removed(visits: Visits) -
     await made.get_by_role("button", name="Create").click()
     await expect(page.get_by_role("heading", name="writers")).to_be_visible()
     await expect(page.get_by_role("list", name="Members")).to_contain_text("小明")
+    box = page.get_by_role("textbox", name="Message")
+    await expect(box).to_have_attribute("placeholder", re.compile("@ for some of them"))
 
     await page.goto("/groups")
     await page.get_by_role("button", name="What can be done with writers").click()

@@ -78,6 +78,9 @@ async def test_a_restart_of_the_server_is_bridged_and_without_it_the_page_is_the
     await page.evaluate("() => navigator.serviceWorker.ready")
     await page.reload()  # from here on its worker keeps what it reads
     await expect(page.get_by_text("desk").first).to_be_visible()
+    unused = page.get_by_text("Nothing was used in this time")
+    await page.goto("/usage")
+    await expect(unused).to_be_visible()
     await page.goto(f"/chat/{session}")
     said = page.get_by_role("log")
     await expect(said).to_contain_text("the first words")
@@ -90,6 +93,8 @@ async def test_a_restart_of_the_server_is_bridged_and_without_it_the_page_is_the
     await expect(page.get_by_role("link", name="Kept for later").first).to_be_visible()
     await page.goto("/machines")
     await expect(page.get_by_text("desk").first).to_be_visible()
+    await page.goto("/usage")
+    await expect(unused).to_be_visible()
     await page.goto(f"/chat/{session}")
     await expect(said).to_contain_text("the first words")
     await control.start()
@@ -97,6 +102,57 @@ async def test_a_restart_of_the_server_is_bridged_and_without_it_the_page_is_the
     async with user.again(vm) as again:
         await again.text(session, " and more")
         await expect(said).to_contain_text("and more")
+
+
+_KEPT_EVENTS = """async () => {
+  const cache = await caches.open("trunkline-data");
+  const answers = (await cache.keys()).filter(one => one.url.includes("/events?"));
+  return Promise.all(answers.map(async one => (await cache.match(one)).text()));
+}"""
+
+
+async def test_offline_a_chat_is_as_it_was_last_seen_and_not_as_it_was_opened(
+    control: ControlProcess, visits: Visits, user: TestUser, vm: ScriptedVm
+) -> None:
+    session = await user.session(title="Watched live")
+    visits.watch.expect("net::ERR|50[234] GET")
+    page = await visits.user("/machines")
+    await page.evaluate("() => navigator.serviceWorker.ready")
+    await page.reload()  # from here on its worker keeps what it reads
+    await page.goto(f"/chat/{session}")
+    await is_live(page)
+    said = page.get_by_role("log")
+    stop = page.get_by_role("button", name="Stop", exact=True)
+
+    async def kept() -> str:
+        return "".join(await page.evaluate(_KEPT_EVENTS))
+
+    await user.say(session, "First question")
+    await expect(stop).to_be_visible()
+    await vm.text(session, "The first answer.")
+    await vm.event(session, type="execution_complete", final_response="The first answer.")
+    await expect(stop).to_have_count(0)
+    await eventually(kept, lambda text: "execution_complete" in text)
+    await user.say(session, "Second question")
+    await vm.text(session, "Half of the second")
+    await expect(said).to_contain_text("Half of the second")
+    await page.evaluate(
+        """() => {
+          Object.defineProperty(document, "visibilityState", {value: "hidden", configurable: true});
+          document.dispatchEvent(new Event("visibilitychange"));
+        }"""
+    )
+    await eventually(kept, lambda text: "Half of the second" in text)
+    await control.kill()
+    await page.reload()
+    await expect(page.get_by_text("The server cannot be reached.").first).to_be_visible()
+    await expect(said).to_contain_text("The first answer.")
+    await expect(said).to_contain_text("Half of the second")
+    await expect(page.get_by_text("It was running when it was last heard of")).to_be_visible()
+    await expect(stop).to_have_count(0)
+    await expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
+    await control.start()
+    await expect(stop).to_be_visible()
 
 
 async def test_what_was_read_is_forgotten_with_the_login(visits: Visits, user: TestUser) -> None:

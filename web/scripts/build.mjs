@@ -63,7 +63,8 @@ async function buildWorker() {
   });
 }
 
-/** What every page needs, and the pages; what some of them load later is kept when it is used. */
+/** What every page needs, the pages, and the parts of them that are loaded when they are used. Colours of
+ * code and such are kept when they were used. */
 function shellFiles(manifest) {
   const files = new Set(["theme.js", "icon.svg", "icon-192.png", "manifest.webmanifest"]);
   const take = (name) => {
@@ -73,7 +74,7 @@ function shellFiles(manifest) {
     for (const imported of chunk.imports ?? []) take(imported);
   };
   for (const [name, chunk] of Object.entries(manifest)) {
-    if (chunk.isEntry || (chunk.isDynamicEntry && name.startsWith("src/pages/"))) take(name);
+    if (chunk.isEntry || (chunk.isDynamicEntry && /^src\/(?:pages|ui)\//.test(name))) take(name);
   }
   return [...files].map((file) => `/${file}`).sort();
 }

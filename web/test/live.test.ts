@@ -7,6 +7,7 @@ import { Desk } from "../src/live/desk.ts";
 import { Gate } from "../src/live/gate.ts";
 import { patched } from "../src/live/patched.ts";
 import type { LiveEvent } from "../src/live/types.ts";
+import { dataOf } from "../src/worker/data.ts";
 import { isAway, wayOf } from "../src/worker/rules.ts";
 import { seeded } from "./random.ts";
 
@@ -144,6 +145,16 @@ test("the worker serves the page and what was read, and leaves the rest alone", 
     ["cors", "/api/v1/sessions/x/stream", "leave"],
     ["cors", "/api/v1/sessions?limit=50", "data"],
     ["cors", "/api/v1/sessions/x/events?before=9", "data"],
+    ["cors", "/api/v1/usage?group_by=model", "data"],
+    ["cors", "/api/v1/skills", "data"],
+    ["cors", "/api/v1/welcome", "data"],
+    ["cors", "/api/v1/models", "data"],
+    ["cors", "/api/v1/rules?limit=50", "data"],
+    ["cors", "/api/v1/machines/x", "data"],
+    ["cors", "/api/v1/sessions/x/files", "leave"],
+    ["cors", "/api/v1/sessions/search?q=x", "leave"],
+    ["cors", "/api/v1/rules/trial", "leave"],
+    ["cors", "/api/v1/users", "leave"],
     ["cors", "/api/v1/users/x/tokens", "leave"],
     ["cors", "/api/v1/audit", "leave"],
     ["cors", "/sw.js", "leave"],
@@ -156,4 +167,33 @@ test("the worker serves the page and what was read, and leaves the rest alone", 
     assert.equal(wayOf({ ...asked, url: `https://evil.example${path}` }, origin), "leave");
   }
   assert.ok(isAway(502) && !isAway(500) && !isAway(200));
+});
+
+test("what was read before is shown when the server is away, and when its line hangs", async () => {
+  const kept = async () => new Response("kept");
+  const ended = async () => undefined;
+  const never = () => new Promise<never>(() => {});
+  const said = async (around: Parameters<typeof dataOf>[0]) => {
+    const { shown, answer } = dataOf(around);
+    return [await (await shown).text(), (await answer)?.status ?? null];
+  };
+  const fresh = async () => new Response("fresh");
+  const away = async () => new Response("away", { status: 503 });
+  const cut = () => Promise.reject(new Error("cut"));
+  const nothing = async () => undefined;
+  assert.deepEqual(await said({ ask: fresh, kept, wait: never }), ["fresh", 200]);
+  assert.deepEqual(await said({ ask: cut, kept, wait: never }), ["kept", null]);
+  assert.deepEqual(await said({ ask: away, kept, wait: never }), ["kept", null]);
+  assert.deepEqual(await said({ ask: away, kept: nothing, wait: never }), ["away", null]);
+  assert.equal((await dataOf({ ask: cut, kept: nothing, wait: never }).shown).type, "error");
+
+  let arrive: (answer: Response) => void = () => {};
+  const late = () => new Promise<Response>((resolve) => (arrive = resolve));
+  const hanging = dataOf({ ask: late, kept, wait: ended });
+  assert.equal(await (await hanging.shown).text(), "kept");
+  arrive(new Response("late"));
+  assert.equal(await (await hanging.answer)?.text(), "late", "it is kept for the next time");
+  const first = dataOf({ ask: late, kept: nothing, wait: ended });
+  arrive(new Response("slow"));
+  assert.equal(await (await first.shown).text(), "slow", "with nothing kept it is waited for");
 });

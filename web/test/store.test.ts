@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Event } from "../src/session/event.ts";
-import type { Entry, Reader } from "../src/session/history.ts";
+import { readBack, type Entry, type Reader } from "../src/session/history.ts";
 import { Reducer } from "../src/session/reduce.ts";
 import { SessionStore, type Follow, type Line } from "../src/session/store.ts";
 import { randomLog } from "./log.ts";
@@ -199,3 +199,19 @@ function said(id: number, text: string): Entry[] {
     { id: id + 1, event: { type: "execution_complete", content: text, ...turn } },
   ];
 }
+
+test("offline the newest turns are shown when what is before them cannot be read", async () => {
+  const log = [...said(1, "first"), ...said(3, "second")];
+  const reader: Reader = {
+    after: async () => ({ entries: [], more: false, isLost: false }),
+    before: async (id) => {
+      if (id !== null) throw new Error("not kept");
+      return log.slice(1);
+    },
+  };
+  const read = await readBack(reader, null);
+  assert.deepEqual([read.entries.map((entry) => entry.id), read.isFirst], [[3, 4], false]);
+  await assert.rejects(readBack({ ...reader, before: async () => Promise.reject(new Error("away")) }, null));
+  const half: Reader = { ...reader, before: async (id) => (id === null ? log.slice(3) : reader.before(id, 1)) };
+  await assert.rejects(readBack(half, null), "half a turn is not shown as a whole one");
+});

@@ -7,6 +7,7 @@ import { keys } from "../api/keys";
 import { meQuery } from "../api/me";
 import { useWords } from "../i18n";
 import { setLanguage, useLanguage } from "../i18n/language";
+import { isComposing } from "../ui/composing.ts";
 import { Dialog } from "../ui/Dialog";
 import { Input } from "../ui/controls";
 import css from "./palette.module.css";
@@ -94,7 +95,7 @@ function Palette({ onClose }: { onClose: () => void }) {
     command?.run();
   };
   const onKeyDown = (event: React.KeyboardEvent) => {
-    if (event.nativeEvent.isComposing) return;
+    if (isComposing(event.nativeEvent)) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
       event.preventDefault();

@@ -1,5 +1,6 @@
 // Keys that do something anywhere on the page. A sequence is written with spaces: "g c".
 import { useEffect, useEffectEvent } from "react";
+import { isComposing } from "../ui/composing.ts";
 
 type Shortcut = { keys: string; label: string; run: () => void };
 
@@ -35,7 +36,7 @@ function isWriting(target: EventTarget | null): boolean {
 }
 
 function onKeyDown(event: KeyboardEvent): void {
-  if (event.isComposing || event.altKey || event.defaultPrevented) return;
+  if (isComposing(event) || event.altKey || event.defaultPrevented) return;
   const name = nameOf(event);
   const isPlain = !name.startsWith("mod+");
   if (isPlain && (isWriting(event.target) || document.querySelector("dialog[open]") !== null)) return;

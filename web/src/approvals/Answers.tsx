@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState, type Ref } from "react";
 import { useMe } from "../api/me";
 import { useWords } from "../i18n";
 import { Button, Checkbox, Textarea } from "../ui";
+import { isComposing } from "../ui/composing.ts";
 import type { Answer } from "./answer";
 import css from "./card.module.css";
 import { useAgentName, useMachineName, useSessionRecord } from "./names";
@@ -133,7 +134,7 @@ function Written(props: {
 }) {
   const id = useId();
   const onKeyDown = (event: React.KeyboardEvent) => {
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    if (event.key !== "Enter" || event.shiftKey || isComposing(event.nativeEvent)) return;
     event.preventDefault();
     props.onSend();
   };

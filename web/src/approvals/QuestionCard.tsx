@@ -3,6 +3,7 @@ import { ShieldCheck } from "lucide-react";
 import { useMemo, useRef, useState, type ReactNode } from "react";
 import { useWords } from "../i18n";
 import { Badge, cx, ErrorNote } from "../ui";
+import { isComposing } from "../ui/composing.ts";
 import { useAnswer, type Answer } from "./answer";
 import { Answers, type Step } from "./Answers";
 import css from "./card.module.css";
@@ -59,7 +60,7 @@ function OpenCard({ asked, place, id }: { asked: Asked; place?: ReactNode; id?: 
     card.current?.focus();
   };
   const onKeyDown = (pressed: React.KeyboardEvent) => {
-    if (pressed.nativeEvent.isComposing || pressed.ctrlKey || pressed.metaKey || pressed.altKey) return;
+    if (isComposing(pressed.nativeEvent) || pressed.ctrlKey || pressed.metaKey || pressed.altKey) return;
     if (pressed.key === "Escape" && step !== "choices") {
       pressed.preventDefault();
       back();

@@ -21,19 +21,28 @@ const PAGES = 2;
 const ENTRIES_MAX = 40_000;
 
 /** Events before `id` that begin with a turn, and of which none is of a turn before that.
- * `isFirst`: the log begins with them. */
+ * `isFirst`: the log begins with them. `pagesMin`: so many are read, if there are. */
 export async function readBack(
   reader: Reader,
   id: number | null,
+  pagesMin: number = PAGES,
 ): Promise<{ entries: Entry[]; isFirst: boolean }> {
   let entries: Entry[] = [];
   for (let pages = 1; ; pages += 1) {
     const before = entries[0]?.id ?? id;
-    const page = before === 1 ? [] : await reader.before(before, PAGE);
+    let page: Entry[];
+    try {
+      page = before === 1 ? [] : await reader.before(before, PAGE);
+    } catch (error) {
+      // Whole turns that were read are shown: offline there may be no more than the newest page.
+      const from = cutOf(entries);
+      if (from === null) throw error;
+      return { entries: entries.slice(from), isFirst: false };
+    }
     entries = [...page, ...entries];
     const isFirst = page.length === 0 || page[0]?.id === 1;
     if (isFirst) return { entries, isFirst };
-    if (pages < PAGES) continue;
+    if (pages < pagesMin) continue;
     const cut = cutOf(entries);
     if (cut !== null) return { entries: entries.slice(cut), isFirst: false };
     if (entries.length > ENTRIES_MAX) return { entries, isFirst: false };

@@ -4,10 +4,14 @@
 import { useEffect, useSyncExternalStore } from "react";
 
 import { api, unwrap } from "../api/client";
+import { queryClient } from "../api/queries";
+import { sessionQuery } from "../api/session";
 import { follow } from "../live";
+import { around } from "../live/browser.ts";
 import { isEvent, type Event } from "./event.ts";
-import type { Entry, Reader } from "./history.ts";
+import { readBack, type Entry, type Reader } from "./history.ts";
 import { Kept } from "./kept.ts";
+import { keepForOffline } from "./offline.ts";
 import { schedule, wait } from "./schedule.ts";
 import { SessionStore, type StoreView } from "./store.ts";
 
@@ -17,17 +21,42 @@ const IDLE_MAX = 3;
 const kept = new Kept(
   IDLE_MAX,
   (sessionId) => {
+    const reader = readerOf(sessionId);
     const store = new SessionStore({
-      reader: readerOf(sessionId),
+      reader,
       follow: (sink) => follow(sessionId, sink),
       schedule,
       wait,
     });
+    const stopKeeping = keepForOffline(store, {
+      read: () => readForOffline(sessionId, reader),
+      after: around.after,
+      onHidden,
+    });
     void store.open();
-    return store;
+    return { store, stopKeeping };
   },
-  (store) => store.close(),
+  ({ store, stopKeeping }) => {
+    stopKeeping();
+    store.close();
+  },
 );
+
+/** As few pages as show its newest turns, and the record. */
+async function readForOffline(sessionId: string, reader: Reader): Promise<void> {
+  const workers = (navigator as { serviceWorker?: ServiceWorkerContainer }).serviceWorker;
+  if (!workers?.controller) return; // nobody keeps it
+  const record = queryClient.fetchQuery({ ...sessionQuery(sessionId), staleTime: 0 });
+  await Promise.all([readBack(reader, null, 1), record]);
+}
+
+function onHidden(call: () => void): () => void {
+  const look = () => {
+    if (document.visibilityState === "hidden") call();
+  };
+  document.addEventListener("visibilitychange", look);
+  return () => document.removeEventListener("visibilitychange", look);
+}
 
 type SessionHandle = {
   view: StoreView;
@@ -37,7 +66,7 @@ type SessionHandle = {
 };
 
 export function useSession(sessionId: string): SessionHandle {
-  const store = kept.get(sessionId);
+  const { store } = kept.get(sessionId);
   const view = useSyncExternalStore(store.subscribe, store.view);
   useEffect(() => kept.read(sessionId), [sessionId]);
   return { view, loadOlder: store.loadOlder, retry: store.open };

@@ -1,4 +1,5 @@
-// The kit that every page is made of. What a page lacks is added here, not made again.
+// The kit that every page is made of. What a page lacks is added here, not made again. Tabs are not
+// here: what they are made of is loaded with those who have some.
 export { CodeLine } from "./CodeLine";
 export { Copy } from "./Copy";
 export {
@@ -31,10 +32,10 @@ export {
 export { FilePicture } from "./FilePicture";
 export { BYTES_SHOWN, FileText } from "./FileText";
 export { JsonView } from "./JsonView";
+export { later } from "./later";
 export { Listing } from "./Listing";
 export { Menu, type MenuItem } from "./Menu";
 export { Facts, Page, Section } from "./Page";
 export { RecordItem, Records, records } from "./Records";
 export { Table, type Column } from "./Table";
-export { Tabs, type Tab } from "./Tabs";
 export { Time } from "./Time";

@@ -10,17 +10,14 @@ type Way =
   /** What a list or a transcript shows: from the server, else as it was last read. */
   | "data";
 
+/** Lists that pages begin with. Users, tokens and the audit log are not left in a browser. */
+const LISTS =
+  "agents|approvals|evolutions|groups|machines|mcp-servers|memories|models|persons|quotas|rules|sessions|skills|usage|welcome";
 const KEPT = [
-  /^\/api\/v1\/me$/,
-  /^\/api\/v1\/server$/,
-  /^\/api\/v1\/sessions$/,
-  /^\/api\/v1\/sessions\/[^/]+$/,
+  /^\/api\/v1\/(?:me|server)$/,
+  new RegExp(`^/api/v1/(?:${LISTS})$`),
+  /^\/api\/v1\/(?:agents|groups|machines|sessions|skills)\/(?!search$)[^/]+$/,
   /^\/api\/v1\/sessions\/[^/]+\/events$/,
-  /^\/api\/v1\/approvals$/,
-  /^\/api\/v1\/machines$/,
-  /^\/api\/v1\/groups$/,
-  /^\/api\/v1\/persons$/,
-  /^\/api\/v1\/agents$/,
 ];
 const NOT_THE_PAGES = /^\/(?:api|ws|docs|login|metrics|healthz|readyz|openapi\.json|asyncapi\.json)(?:\/|$)/;
 

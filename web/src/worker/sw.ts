@@ -1,4 +1,5 @@
 // The service worker: an offline shell that shows the last state read-only.
+import { dataOf, WAIT_MS } from "./data.ts";
 import { DATA_CACHE, SHELL_CACHE_PREFIX } from "./names.ts";
 import { isAway, wayOf } from "./rules.ts";
 import "./push.ts";
@@ -10,7 +11,6 @@ declare const __BUILD__: string;
 
 const SHELL = SHELL_CACHE_PREFIX + __BUILD__;
 const DOCUMENT = "/";
-const DOCUMENT_WAIT_MS = 4_000;
 const DATA_ENTRIES_MAX = 200;
 const DATA_BYTES_MAX = 4 * 1024 * 1024; // of one answer
 
@@ -49,15 +49,14 @@ self.addEventListener("fetch", (event) => {
     case "asset":
       return event.respondWith(asset(request));
     case "data":
-      return event.respondWith(data(event));
+      return data(event);
   }
 });
 
 async function documentOf(request: Request): Promise<Response> {
   const kept = await (await caches.open(SHELL)).match(DOCUMENT);
   if (kept === undefined) return fetch(request);
-  const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), DOCUMENT_WAIT_MS));
-  const answer = await Promise.race([fetch(request).catch(() => null), late]);
+  const answer = await Promise.race([fetch(request).catch(() => null), wait(WAIT_MS)]);
   return answer === null || isAway(answer.status) ? kept : answer;
 }
 
@@ -71,21 +70,19 @@ async function asset(request: Request): Promise<Response> {
   return answer;
 }
 
-async function data(event: FetchEvent): Promise<Response> {
+function data(event: FetchEvent): void {
   const { request } = event;
-  let answer: Response | null = null;
-  try {
-    answer = await fetch(request);
-  } catch {
-    // Nobody there: what was last read is shown, if there is any.
-  }
-  if (answer !== null && !isAway(answer.status)) {
-    const copy = answer.clone();
-    event.waitUntil(keep(request, copy));
-    return answer;
-  }
-  const kept = await (await caches.open(DATA_CACHE)).match(request.url);
-  return kept ?? answer ?? Response.error();
+  const { shown, answer } = dataOf({
+    ask: () => fetch(request),
+    kept: async () => (await caches.open(DATA_CACHE)).match(request.url),
+    wait,
+  });
+  event.respondWith(shown);
+  event.waitUntil(answer.then((one) => (one === null ? undefined : keep(request, one))));
+}
+
+function wait(ms: number): Promise<null> {
+  return new Promise((resolve) => setTimeout(() => resolve(null), ms));
 }
 
 async function keep(request: Request, answer: Response): Promise<void> {

@@ -9,9 +9,12 @@ import { forget, remember, remembered } from "../../app/memory";
 import { setPageTitle } from "../../app/title";
 import { QuestionCard } from "../../approvals";
 import { useWords } from "../../i18n";
+import { useLine } from "../../live";
+import { attachmentAddress } from "../../markdown/links.ts";
 import type { BlockRow, QuestionRow, UserRow, View } from "../../session/model.ts";
 import { useSession } from "../../session/useSession.ts";
-import { Empty, toast, Unread } from "../../ui";
+import { Empty, later, toast, Unread } from "../../ui";
+import { Attachments, type SentFile } from "./composer/attachments";
 import { Composer } from "./composer/Composer";
 import { freshId } from "./composer/ids";
 import { send, type Message } from "./composer/outbox";
@@ -21,11 +24,11 @@ import { Head } from "./head/Head";
 import { markSeen } from "./list/seen";
 import type { Session } from "./list/sessions";
 import { useFork } from "./menu/change";
-import { Side } from "./side/Side";
 import { Transcript } from "./transcript/index.ts";
 import { words } from "./words";
 
 const SIDE = "chat.side.open";
+const Side = later(() => import("./side/Side").then((loaded) => loaded.Side));
 
 export function Chat({ sessionId }: { sessionId: string }) {
   const t = useWords(words);
@@ -78,7 +81,7 @@ function useSeen(session: Session): void {
   }, [session.id, endedAt]);
 }
 
-type Editing = { turnId: string; text: string; copyId: string };
+type Editing = { turnId: string; text: string; files: Attachments; copyId: string };
 
 /** What was said and where one writes; also beside an agent that is tried. */
 export function Talk({ session, view }: { session: Session; view: View }) {
@@ -93,10 +96,14 @@ export function Talk({ session, view }: { session: Session; view: View }) {
   const { data: machines } = useQuery(machinesQuery);
   const isOnline = machines?.some((one) => one.id === session.machine_id && one.online) ?? false;
   const commands = useCommands(view, isBuiltIn);
+  const isOffline = useLine() === "offline";
 
   const onEdit = useCallback((row: UserRow) => {
-    if (row.turnId !== null) setEditing({ turnId: row.turnId, text: row.content, copyId: freshId() });
-  }, []);
+    if (row.turnId === null) return;
+    const files = new Attachments();
+    files.carry(filesOf(sessionId, row));
+    setEditing({ turnId: row.turnId, text: row.content, files, copyId: freshId() });
+  }, [sessionId]);
   const onFork = useCallback(
     (row: UserRow | BlockRow) => {
       if (row.turnId === null) return;
@@ -150,20 +157,34 @@ export function Talk({ session, view }: { session: Session; view: View }) {
       />
       <Composer
         sessionId={sessionId}
-        isRunning={view.running.length > 0}
+        isRunning={view.running.length > 0 && !isOffline}
         canSteer={isBuiltIn}
         questions={view.questions.length}
         isClosed={isClosed && editing === null}
         commands={commands}
         queued={useQueued(view)}
         editing={
-          editing && { key: editing.copyId, text: editing.text, onCancel: () => setEditing(null) }
+          editing && {
+            key: editing.copyId,
+            text: editing.text,
+            files: editing.files,
+            onCancel: () => setEditing(null),
+          }
         }
         onSend={take}
         onStop={stop}
       />
     </>
   );
+}
+
+function filesOf(sessionId: string, { messageId, attachments }: UserRow): SentFile[] {
+  if (messageId === null) return [];
+  return attachments.map(({ name, mime }, place) => ({
+    name: name || mime,
+    mime,
+    address: attachmentAddress(sessionId, messageId, place),
+  }));
 }
 
 /** Of the turns that are open, all but the first wait. */

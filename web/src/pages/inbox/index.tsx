@@ -2,7 +2,8 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useWords } from "../../i18n";
-import { buttonClass, Page, Tabs } from "../../ui";
+import { buttonClass, Page } from "../../ui";
+import { Tabs } from "../../ui/Tabs";
 import { History } from "./History";
 import { Waiting } from "./Waiting";
 import { words } from "./words";

@@ -15,12 +15,12 @@ import {
   Empty,
   Page,
   Table,
-  Tabs,
   Time,
   toast,
   type Tone,
   Unread,
 } from "../../ui";
+import { Tabs } from "../../ui/Tabs";
 import { Inline } from "../../ui/Inline";
 import { RuleForm } from "./RuleForm";
 import { words } from "./words";

@@ -1,16 +1,18 @@
 // Where a message is written: with files, commands and persons, to a turn that runs or the next.
 import { ArrowUp, Paperclip, Square } from "lucide-react";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
+import { ApiError } from "../../../api/client";
 import { useWords } from "../../../i18n";
 import { Button, cx, ErrorNote, IconButton } from "../../../ui";
-import { useAttachments } from "./attachments";
+import { isComposing } from "../../../ui/composing.ts";
+import { attachmentsOf, useAttachments, type Attachments } from "./attachments";
 import { completed, completionAt, type Completion, type Option } from "./completion";
 import css from "./composer.module.css";
 import { draftOf, keepDraft } from "./drafts";
 import { Files } from "./Files";
 import { freshId } from "./ids";
 import { Outbox } from "./Outbox";
-import { send, type Message } from "./outbox";
+import { send, type Message, type Sending } from "./outbox";
 import { words } from "./words";
 
 type Named = { name: string; description: string };
@@ -29,8 +31,8 @@ type ComposerProps = {
   queued?: readonly string[];
   /** How many questions wait above. */
   questions?: number;
-  /** A message that is said again in other words. */
-  editing?: { key: string; text: string; onCancel: () => void } | null;
+  /** A message that is said again in other words, with its files. */
+  editing?: { key: string; text: string; files: Attachments; onCancel: () => void } | null;
   /** Whether it took the message; else that is sent. What it throws is shown, and the text stays. */
   onSend?: (message: Message) => Promise<boolean>;
   onStop?: () => void;
@@ -49,7 +51,7 @@ export function Composer(props: ComposerProps) {
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
-  const attached = useAttachments();
+  const attached = useAttachments(editing?.files ?? attachmentsOf(sessionId));
   const editKey = editing?.key ?? null;
 
   useEffect(() => {
@@ -74,19 +76,21 @@ export function Composer(props: ComposerProps) {
     setText(next);
     if (editKey === null) keepDraft(sessionId, next);
   };
+  const takeBack = (back: Sending) => {
+    write(text === "" ? back.text : `${back.text}\n${text}`);
+    attached.take(back.files, back.error instanceof ApiError && back.error.code === "FILE_NOT_FOUND");
+  };
   const isUploading = attached.files.some((file) => file.id === null);
   const canSend = text.trim() !== "" && !isUploading && !isBusy && props.isClosed !== true;
+  const isWordless = text.trim() === "" && attached.files.length > 0 && !isUploading;
   const submit = async () => {
     if (!canSend) return;
-    const message: Message = {
-      id: freshId(),
-      text,
-      files: attached.files.flatMap(({ id, name }) => (id === null ? [] : [{ id, name }])),
-      whenBusy: canSteer ? whenBusy : "queue",
-    };
     setError(null);
     setBusy(true);
     try {
+      const files = await attached.ready();
+      if (files === null) return;
+      const message: Message = { id: freshId(), text, files, whenBusy: canSteer ? whenBusy : "queue" };
       const isTaken = (await props.onSend?.(message)) ?? false;
       if (!isTaken) void send(sessionId, message);
     } catch (failure) {
@@ -100,8 +104,7 @@ export function Composer(props: ComposerProps) {
   };
   const completion = useCompletion(text, area, props, write);
   const onKeyDown = (event: React.KeyboardEvent) => {
-    // 229: Safari tells of the Enter that ends a composition when it is over already.
-    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (isComposing(event.nativeEvent)) return;
     if (completion.onKeyDown(event)) return;
     if (event.key === "Enter" && !event.shiftKey && !isTouch()) {
       event.preventDefault();
@@ -119,7 +122,7 @@ export function Composer(props: ComposerProps) {
         <Outbox
           sessionId={sessionId}
           queued={props.queued ?? NONE}
-          onTakeBack={(back) => write(text === "" ? back : `${back}\n${text}`)}
+          onTakeBack={takeBack}
         />
         {editing !== null && (
           <div className={css.editing}>
@@ -137,7 +140,7 @@ export function Composer(props: ComposerProps) {
             ref={area}
             className={css.text}
             aria-label={t.message}
-            placeholder={props.isClosed ? t.closed : isRunning ? t.placeholderRunning : t.placeholder}
+            placeholder={placeholderOf(props, t)}
             disabled={props.isClosed}
             value={text}
             rows={1}
@@ -153,6 +156,11 @@ export function Composer(props: ComposerProps) {
             {attached.problem !== null && (
               <span className={css.problem} role="alert">
                 {attached.problem}
+              </span>
+            )}
+            {isWordless && (
+              <span className={css.hint} role="status">
+                {t.wordless}
               </span>
             )}
             <span className={css.space} />
@@ -172,6 +180,13 @@ export function Composer(props: ComposerProps) {
       </div>
     </div>
   );
+}
+
+function placeholderOf(props: ComposerProps, t: (typeof words)["en"]): string {
+  if (props.isClosed) return t.closed;
+  if (props.isRunning) return t.placeholderRunning;
+  if (props.mentions?.length) return t.placeholderPersons;
+  return props.commands?.length ? t.placeholderCommands : t.placeholder;
 }
 
 function grow(area: HTMLTextAreaElement | null): void {

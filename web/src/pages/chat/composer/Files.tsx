@@ -1,7 +1,7 @@
 import { FileText, X } from "lucide-react";
 import { useWords } from "../../../i18n";
 import { IconButton, Spinner } from "../../../ui";
-import type { Attached } from "./attachments";
+import { FORGOTTEN, type Attached } from "./attachments";
 import css from "./composer.module.css";
 import { words } from "./words";
 
@@ -21,7 +21,9 @@ export function Files({ files, onRemove }: { files: readonly Attached[]; onRemov
             {file.name}
           </span>
           {file.id === null && file.error === null && <Spinner label={t.uploading} />}
-          {file.error !== null && <span className={css.failure}>{t.uploadFailed}</span>}
+          {file.error !== null && (
+            <span className={css.failure}>{file.error === FORGOTTEN ? t.uploadForgotten : t.uploadFailed}</span>
+          )}
           <IconButton label={t.detach(file.name)} onClick={() => onRemove(file.key)}>
             <X size={14} />
           </IconButton>

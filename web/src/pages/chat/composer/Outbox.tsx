@@ -2,10 +2,16 @@
 import { useWords } from "../../../i18n";
 import { Button, explain } from "../../../ui";
 import css from "./composer.module.css";
-import { drop, NOT_SENT, send, useOutbox } from "./outbox";
+import { drop, NOT_SENT, send, useOutbox, type Sending } from "./outbox";
 import { words } from "./words";
 
-export function Outbox(props: { sessionId: string; queued: readonly string[]; onTakeBack: (text: string) => void }) {
+type OutboxProps = {
+  sessionId: string;
+  queued: readonly string[];
+  onTakeBack: (message: Sending) => void;
+};
+
+export function Outbox(props: OutboxProps) {
   const t = useWords(words);
   const { sessionId, queued } = props;
   const box = useOutbox(sessionId);
@@ -41,7 +47,7 @@ export function Outbox(props: { sessionId: string; queued: readonly string[]; on
                 small
                 look="quiet"
                 onClick={() => {
-                  props.onTakeBack(one.text);
+                  props.onTakeBack(one);
                   drop(sessionId, one.id);
                 }}
               >

@@ -1,8 +1,10 @@
-// Files that go with the next message: uploaded while it is written, checked before.
-import { useCallback, useEffect, useRef, useState } from "react";
-import { api, unwrap } from "../../../api/client";
+// Files that go with the next message: uploaded while it is written, checked before. Those of a chat's
+// draft stay, and go on arriving, while another chat is looked at; over a reload those that arrived.
+import { useSyncExternalStore } from "react";
+import { api, fetched, unwrap } from "../../../api/client";
 import { wordsNow } from "../../../i18n";
 import { isPictureType } from "../../../markdown/links.ts";
+import { draftFilesOf, isForgotten, keepDraftFiles, type Uploaded } from "./drafts";
 import { freshId } from "./ids";
 import { words } from "./words";
 
@@ -15,62 +17,158 @@ export type Attached = {
   size: number;
   /** An address of the picture in this page; null for what is none. */
   preview: string | null;
-  /** How the server calls it; null while it is on its way. */
+  /** How the server calls it; null while it is on its way, or where it did not come. */
   id: string | null;
+  /** When it was uploaded. */
+  at: number;
   error: unknown;
 };
 
-export function useAttachments() {
-  const [files, setFiles] = useState<readonly Attached[]>([]);
-  const [problem, setProblem] = useState<string | null>(null);
-  const shown = useRef(files);
-  shown.current = files;
-  useEffect(() => () => shown.current.forEach(release), []);
+/** The server has it no more, nor has this page. */
+export const FORGOTTEN = "forgotten";
 
-  const add = useCallback((given: Iterable<File>) => {
+type State = { files: readonly Attached[]; problem: string | null };
+
+/** A file of a message that was sent. */
+export type SentFile = { name: string; mime: string; address: string };
+
+export class Attachments {
+  private state: State = { files: [], problem: null };
+  private readonly listeners = new Set<() => void>();
+  /** What was uploaded, to do it once more. */
+  private readonly contents = new Map<string, File>();
+  private readonly keptAs: string | null;
+
+  /** `keptAs`: the chat whose draft they belong to. */
+  constructor(keptAs: string | null = null) {
+    this.keptAs = keptAs;
+    if (keptAs !== null) this.take(draftFilesOf(keptAs));
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  readonly view = (): State => this.state;
+
+  readonly add = (given: Iterable<File>): void => {
     const chosen = [...given];
-    const problemNow = problemWith([...shown.current, ...chosen]);
-    setProblem(problemNow);
-    if (problemNow !== null) return;
+    const problem = problemWith(this.state.files, chosen);
+    this.set({ problem });
+    if (problem !== null) return;
     for (const file of chosen) {
-      const one = { key: freshId(), name: file.name || "file", size: file.size, preview: previewOf(file) };
-      setFiles((before) => [...before, { ...one, id: null, error: null }]);
-      const settle = (change: Partial<Attached>) =>
-        setFiles((now) => now.map((each) => (each.key === one.key ? { ...each, ...change } : each)));
-      upload(file).then(
-        (id) => settle({ id }),
-        (error: unknown) => settle({ error }),
-      );
+      const name = file.name || "file";
+      this.begin({ name, size: file.size, preview: previewOf(file) }, async () => file);
     }
-  }, []);
-  const remove = useCallback((key: string) => {
-    setProblem(null);
-    setFiles((before) => {
-      before.filter((one) => one.key === key).forEach(release);
-      return before.filter((one) => one.key !== key);
+  };
+
+  /** Of a message that is said again: its files come from where they are kept. */
+  readonly carry = (sent: readonly SentFile[]): void => {
+    for (const { name, mime, address } of sent) {
+      const preview = isPictureType(mime) ? address : null;
+      this.begin({ name, size: 0, preview }, async () => {
+        const content = await (await fetched(address)).blob();
+        return new File([content], name, { type: mime });
+      });
+    }
+  };
+
+  /** Of an earlier visit, or of a message that could not be sent. */
+  readonly take = (uploaded: readonly Uploaded[], isRefused = false): void => {
+    const taken = uploaded.map(({ id, name, size, at }): Attached => {
+      const isGone = isRefused || isForgotten({ at }, Date.now());
+      const state = isGone ? { id: null, error: FORGOTTEN } : { id, error: null };
+      return { key: freshId(), name, size, at, preview: null, ...state };
     });
-  }, []);
-  /** They were sent. */
-  const clear = useCallback(() => {
-    shown.current.forEach(release);
-    setProblem(null);
-    setFiles([]);
-  }, []);
-  return { files, problem, add, remove, clear };
+    this.set({ files: [...this.state.files, ...taken] });
+  };
+
+  /** What goes with the message, or null where something cannot: that is said beside it. What the
+   * server has forgotten meanwhile is uploaded once more. */
+  readonly ready = async (): Promise<Uploaded[] | null> => {
+    for (const one of this.state.files) {
+      if (one.id === null || !isForgotten(one, Date.now())) continue;
+      const content = this.contents.get(one.key);
+      if (content === undefined) this.settle(one.key, { id: null, error: FORGOTTEN });
+      else this.settle(one.key, { id: await upload(content), at: Date.now() });
+    }
+    const uploaded = uploadedOf(this.state.files);
+    return uploaded.length === this.state.files.length ? uploaded : null;
+  };
+
+  readonly remove = (key: string): void => {
+    this.contents.delete(key);
+    this.state.files.filter((one) => one.key === key).forEach(release);
+    this.set({ problem: null, files: this.state.files.filter((one) => one.key !== key) });
+  };
+
+  /** They were sent, or nobody sends them any more. */
+  readonly clear = (): void => {
+    this.state.files.forEach(release);
+    this.contents.clear();
+    this.set({ problem: null, files: [] });
+  };
+
+  private begin(about: Pick<Attached, "name" | "size" | "preview">, content: () => Promise<File>): void {
+    const one: Attached = { ...about, key: freshId(), id: null, at: 0, error: null };
+    this.set({ files: [...this.state.files, one] });
+    content()
+      .then(async (file) => {
+        const id = await upload(file);
+        if (!this.state.files.some(({ key }) => key === one.key)) return; // it was taken out
+        this.contents.set(one.key, file);
+        this.settle(one.key, { size: file.size, id, at: Date.now() });
+      })
+      .catch((error: unknown) => this.settle(one.key, { error }));
+  }
+
+  private settle(key: string, change: Partial<Attached>): void {
+    this.set({ files: this.state.files.map((each) => (each.key === key ? { ...each, ...change } : each)) });
+  }
+
+  private set(change: Partial<State>): void {
+    this.state = { ...this.state, ...change };
+    if (this.keptAs !== null && change.files) keepDraftFiles(this.keptAs, uploadedOf(change.files));
+    for (const listener of this.listeners) listener();
+  }
 }
 
-function problemWith(files: readonly { size: number }[]): string | null {
+const drafts = new Map<string, Attachments>();
+
+/** Those of a chat's draft. */
+export function attachmentsOf(sessionId: string): Attachments {
+  let known = drafts.get(sessionId);
+  if (known === undefined) {
+    known = new Attachments(sessionId);
+    drafts.set(sessionId, known);
+  }
+  return known;
+}
+
+export function useAttachments(of: Attachments) {
+  const { files, problem } = useSyncExternalStore(of.subscribe, of.view);
+  return { files, problem, add: of.add, take: of.take, ready: of.ready, remove: of.remove, clear: of.clear };
+}
+
+function uploadedOf(files: readonly Attached[]): Uploaded[] {
+  return files.flatMap(({ id, name, size, at }) => (id === null ? [] : [{ id, name, size, at }]));
+}
+
+function problemWith(present: readonly { size: number }[], chosen: readonly File[]): string | null {
   const t = wordsNow(words);
+  const files = [...present, ...chosen];
   if (files.length > FILES_MAX) return t.tooMany(FILES_MAX);
   const size = files.reduce((sum, file) => sum + file.size, 0);
   if (size > BYTES_MAX) return t.tooLarge(BYTES_MAX / 1024 / 1024);
-  return files.some((file) => file.size === 0) ? t.emptyFile : null;
+  return chosen.some((file) => file.size === 0) ? t.emptyFile : null;
 }
 
 function previewOf(file: File): string | null {
   return isPictureType(file.type) ? URL.createObjectURL(file) : null;
 }
 
+/** The address of one that is kept elsewhere is left as it is. */
 function release(file: { preview: string | null }): void {
   if (file.preview !== null) URL.revokeObjectURL(file.preview);
 }

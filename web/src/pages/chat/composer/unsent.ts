@@ -1,11 +1,12 @@
 // Messages that were not sent, over a reload. Tabs write to the same place: each leaves alone what is
 // another's.
 import { forget, remember, remembered } from "../../../app/memory.ts";
+import type { Uploaded } from "./drafts.ts";
 
 export type Message = {
   id: string;
   text: string;
-  files: { id: string; name: string }[];
+  files: Uploaded[];
   whenBusy: "steer" | "queue";
 };
 

@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { useWords } from "../../../i18n";
 import { Input } from "../../../ui";
+import { isComposing } from "../../../ui/composing.ts";
 import type { Session } from "../list/sessions";
 import { useChange } from "../menu/change";
 import { TITLE_CHARS_MAX } from "../menu/RenameDialog";
@@ -43,7 +44,7 @@ export function Title({ session }: { session: Session }) {
       onChange={(event) => setDraft(event.target.value)}
       onBlur={save}
       onKeyDown={(event) => {
-        if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+        if (isComposing(event.nativeEvent)) return;
         if (event.key === "Enter") save();
         else if (event.key === "Escape") setDraft(null);
       }}

@@ -7,6 +7,7 @@ import { machinesQuery } from "../../../api/names";
 import { remember, remembered } from "../../../app/memory";
 import { useWords } from "../../../i18n";
 import { Empty, ErrorNote, IconButton, Input, Waiting } from "../../../ui";
+import { isComposing } from "../../../ui/composing.ts";
 import { NewChat } from "../start/NewChat";
 import { words } from "../words";
 import { Hits } from "./Hits";
@@ -50,7 +51,7 @@ export function ChatList({ openId }: { openId: string | null }) {
             value={wanted}
             maxLength={200}
             onChange={(event) => setWanted(event.target.value)}
-            onKeyDown={(event) => event.key === "Escape" && setWanted("")}
+            onKeyDown={(event) => event.key === "Escape" && !isComposing(event.nativeEvent) && setWanted("")}
           />
           {wanted !== "" && (
             <IconButton label={t.clearSearch} onClick={() => setWanted("")}>

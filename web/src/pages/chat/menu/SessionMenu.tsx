@@ -18,16 +18,16 @@ import {
 import { useState } from "react";
 import { api, unwrap } from "../../../api/client";
 import { useWords } from "../../../i18n";
-import { ConfirmDialog, Menu, toast, type MenuItem } from "../../../ui";
-import { KeepDialog } from "../../retention/KeepDialog";
+import { ConfirmDialog, later, Menu, toast, type MenuItem } from "../../../ui";
 import type { Session } from "../list/sessions";
 import { freshId } from "../composer/ids";
 import { words } from "../words";
 import { download, exportAddress, useChange, useFork } from "./change";
-import { MoveDialog } from "./MoveDialog";
 import { RenameDialog } from "./RenameDialog";
 
 const ICON = 15;
+const KeepDialog = later(() => import("../../retention/KeepDialog").then((loaded) => loaded.KeepDialog));
+const MoveDialog = later(() => import("./MoveDialog").then((loaded) => loaded.MoveDialog));
 type Asked = "rename" | "keep" | "remove" | "close" | "move" | null;
 
 export function SessionMenu(props: { session: Session; label: string; isHead?: boolean }) {

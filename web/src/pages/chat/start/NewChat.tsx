@@ -3,11 +3,12 @@ import { Plus, SlidersHorizontal } from "lucide-react";
 import { useState } from "react";
 import { useShortcut } from "../../../app/shortcuts";
 import { useWords } from "../../../i18n";
-import { Button, IconButton } from "../../../ui";
+import { Button, IconButton, later } from "../../../ui";
 import { bodyOf, lastChoice } from "./choice";
 import { useMake } from "./make";
-import { NewChatDialog } from "./NewChatDialog";
 import { words } from "./words";
+
+const NewChatDialog = later(() => import("./NewChatDialog").then((loaded) => loaded.NewChatDialog));
 
 export function NewChat() {
   const t = useWords(words);

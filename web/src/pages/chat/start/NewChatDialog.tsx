@@ -1,10 +1,12 @@
 // Who answers in a new chat, where, with which program, in which folder, and what it may do.
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { useId, useState } from "react";
 import { agentsQuery, machinesQuery } from "../../../api/names";
 import { useWords } from "../../../i18n";
-import { Button, Checkbox, Dialog, Empty, ErrorNote, Field, Input, Select, Tabs } from "../../../ui";
+import { Button, Checkbox, Dialog, Empty, ErrorNote, Field, Input, Select } from "../../../ui";
+import { Tabs } from "../../../ui/Tabs";
+import { useModelNames } from "../../models/names";
 import { Adopt } from "./Adopt";
 import { bodyOf, keepChoice, lastChoice, type Choice, type Mode } from "./choice";
 import { presetsOf, runtimesOf, type Machine } from "./machines";
@@ -73,6 +75,9 @@ type FieldsProps = { machines: Machine[]; choice: Choice; onChange: (choice: Cho
 function Fields({ machines, choice, onChange }: FieldsProps) {
   const t = useWords(words);
   const { data: agents } = useQuery(agentsQuery);
+  const list = useId();
+  const [isAsked, setAsked] = useState(false);
+  const models = useModelNames(isAsked);
   const set = (change: Partial<Choice>) => onChange({ ...choice, ...change });
   const runtimes = runtimesOf(machines, choice.machineId);
   const presets = presetsOf(machines, choice.machineId);
@@ -129,8 +134,21 @@ function Fields({ machines, choice, onChange }: FieldsProps) {
         </Field>
       )}
       <Field label={t.model} hint={t.modelHint}>
-        <Input value={choice.model} maxLength={200} onChange={(event) => set({ model: event.target.value })} />
+        <Input
+          list={list}
+          autoComplete="off"
+          spellCheck={false}
+          value={choice.model}
+          maxLength={200}
+          onFocus={() => setAsked(true)}
+          onChange={(event) => set({ model: event.target.value })}
+        />
       </Field>
+      <datalist id={list}>
+        {models.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
       <Field label={t.folder} hint={t.folderHint}>
         <Input value={choice.folder} maxLength={4000} onChange={(event) => set({ folder: event.target.value })} />
       </Field>

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 
 import { useWords } from "../../../i18n";
 import { useLanguage } from "../../../i18n/language";
+import { useLine } from "../../../live";
 import { FilesOf } from "../../../markdown/Markdown.tsx";
 import { text } from "../../../session/event.ts";
 import type { EndRow, Status } from "../../../session/model.ts";
@@ -82,6 +83,7 @@ function Older({ view, retry }: { view: StoreView; retry: () => void }) {
 function Strip({ view, isOnline }: { view: StoreView; isOnline: boolean }) {
   const t = useWords(words);
   const running = view.turns.find((turn) => turn.state === "running" && turn.id !== null);
+  const isAway = useLine() === "offline";
   const nameOf = useFeatureName();
   const said = isOnline ? "" : statusText(view.status, t, nameOf);
   // A first turn starts on its machine what the session needs, and is silent meanwhile.
@@ -90,6 +92,8 @@ function Strip({ view, isOnline }: { view: StoreView; isOnline: boolean }) {
   const isStarting = isSilent && machine !== "offline" && (note !== null || view.turns[0] === running);
   const working = isStarting ? t.preparing : (note ?? t.working);
   if (!running && !said) return null;
+  // What became of it since is not known here: nothing counts on.
+  if (running && isAway) return <div className={css.strip}>{t.lastKnownRunning}</div>;
   return (
     <div className={css.strip}>
       {running && (

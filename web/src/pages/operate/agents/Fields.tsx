@@ -5,10 +5,10 @@ import { api, unwrap } from "../../../api/client";
 import { agentsQuery } from "../../../api/names";
 import { useWords } from "../../../i18n";
 import { Field, Input, records, Section, Select, Textarea } from "../../../ui";
+import { useModelNames } from "../../models/names";
 import css from "./agents.module.css";
 import { Choose } from "./Choose";
 import { lines, type Draft } from "./draft";
-import { useModelNames } from "./models";
 import { words } from "./words";
 
 export type FieldsProps = { draft: Draft; set: (change: Partial<Draft>) => void };

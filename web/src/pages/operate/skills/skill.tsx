@@ -18,11 +18,11 @@ import {
   Page,
   records,
   Select,
-  Tabs,
   Time,
   Unread,
   Waiting,
 } from "../../../ui";
+import { Tabs } from "../../../ui/Tabs";
 import { Files } from "./Files";
 import { words } from "./words";
 

@@ -12,7 +12,7 @@ import { Inline } from "../../../ui/Inline";
 import { Chart } from "../shared/Chart";
 import { Figures } from "../shared/Figures";
 import { useNames, type Names } from "../../../api/names";
-import { compact, count, money } from "../../../ui/numbers";
+import { compact, count, duration, money } from "../../../ui/numbers";
 import css from "../shared/shared.module.css";
 import {
   amount,
@@ -202,7 +202,7 @@ function Groups(props: { by: By; measure: Measure; sums: Sum[]; nameOf: (key: st
         {
           head: t.latency,
           end: true,
-          cell: (row) => (row.latency_ms_avg === null ? "–" : `${count(row.latency_ms_avg / 1000, language)} s`),
+          cell: (row) => (row.latency_ms_avg === null ? "–" : duration(row.latency_ms_avg, language)),
         },
         {
           head: t.share,

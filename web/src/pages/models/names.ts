@@ -1,10 +1,10 @@
 // Names of models that can be suggested: the default, what other agents use, and what the providers
 // list that there are keys for. Those are asked when somebody is about to choose.
 import { useQueries, useQuery } from "@tanstack/react-query";
-import { BY_HAND } from "../../../api/keys";
-import { useMe } from "../../../api/me";
-import { agentsQuery } from "../../../api/names";
-import { modelsQuery, testKey } from "../../models/queries";
+import { BY_HAND } from "../../api/keys";
+import { useMe } from "../../api/me";
+import { agentsQuery } from "../../api/names";
+import { modelsQuery, testKey } from "./queries";
 
 const ASKED_EVERY_MS = 600_000;
 /** As the router finds who serves a model that names no provider. */
