@@ -5,10 +5,14 @@ import re
 from trunkline.execution.errors import TurnError
 
 AUTH_REQUIRED = -32000
+_DRIVEN_GONE = 1001  # of the adapter of Codex: the program that it drives has ended
 _LOGIN = re.compile(
     r"\b401\b|unauthori[sz]ed|api[ _-]?key|authenticat|not logged in|log ?in\b|credential",
     re.IGNORECASE,
 )
+
+
+_IN_USE = re.compile(r"already has an active writer")
 
 
 class AgentError(Exception):
@@ -23,9 +27,25 @@ class AgentError(Exception):
     def needs_login(self) -> bool:
         return self.code == AUTH_REQUIRED or bool(_LOGIN.search(self.message))
 
+    @property
+    def is_crash(self) -> bool:
+        return self.code == _DRIVEN_GONE
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether somebody else has the conversation open."""
+        return bool(_IN_USE.search(self.message))
+
 
 class AgentGone(Exception):
     """It ended, or closed its output."""
+
+
+def refused(name: str, error: AgentError) -> TurnError:
+    """The agent answered to a prompt with an error."""
+    if error.is_crash:
+        return TurnError("RUNTIME_CRASHED", f"{name}: {error.message}")
+    return failed(name, error.message, needs_login=error.needs_login)
 
 
 def failed(name: str, words: str, *, needs_login: bool | None = None) -> TurnError:
