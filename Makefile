@@ -202,8 +202,9 @@ test: install
 	fi
 
 # The real programs of other makers that tests run, once per clone; what cannot be had is skipped.
+# Those that are there only where CI is set take some more minutes.
 programs: install
-	@$(BIN)/python -m tests.support.runtimes.installed chromium claude-code opencode copilot openclaw
+	@$(BIN)/python -m tests.support.runtimes.installed chromium claude-code opencode copilot openclaw $(if $(CI),codex)
 
 # The pictures of the page in README.md and docs/.
 screenshots: install

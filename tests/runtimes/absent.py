@@ -29,6 +29,5 @@ class Promise(StrEnum):
 
 ABSENT: dict[tuple[str, Promise], str] = {
     ("Gemini", Promise.TOOL): "calls are, what they printed is not told",
-    ("Codex", Promise.USAGE): "only how full its window is",
 }
 """By a runtime's name in the page, the reason, which stands there."""

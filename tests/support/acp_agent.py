@@ -1,9 +1,11 @@
 """An ACP agent that does what it is told: a prompt is a JSON list of steps. A program of its own.
 
-    python acp_agent.py [--older] [--no-load] [--resume] [--login VARIABLE] [--deaf] [--plain]
+    python acp_agent.py [--older] [--no-load] [--resume] [--titles] [--in-use] [--login VARIABLE]
+                        [--deaf] [--plain]
 
 `--older`: prompts are answered at once, and end with `session/turn_complete`. `--deaf`: takes no
-notice of a cancel. `--plain`: offers no modes, models and images. Sessions that it knows are names
+notice of a cancel. `--plain`: offers no modes, models and images. `--in-use`: somebody else has all
+of its sessions open. Sessions that it knows are names
 in `.sessions` of the folder that it works in. Uses the standard library alone, to start quickly.
 """
 
@@ -69,6 +71,8 @@ class Agent:
                 with KNOWN.open("a") as file:
                     file.write(self._session + "\n")
                 return {"sessionId": self._session, **self._options()}
+            case "session/load" | "session/resume" if "--in-use" in self._flags:
+                raise Refused(-32603, f"thread {params['sessionId']} already has an active writer")
             case "session/load" | "session/resume":
                 if not KNOWN.exists() or params["sessionId"] not in KNOWN.read_text().split():
                     raise Refused(-32002, "no such session")
@@ -78,6 +82,8 @@ class Agent:
             case "session/set_config_option":
                 self._model = params["value"]
                 return self._options()
+            case "session/set_title":
+                return {}
             case "session/set_mode":
                 self._mode = params["modeId"]
                 return {}
@@ -102,7 +108,11 @@ class Agent:
             "agentCapabilities": {
                 "loadSession": "--no-load" not in self._flags,
                 "promptCapabilities": {} if plain else {"image": True, "embeddedContext": True},
-                "sessionCapabilities": {"resume": {}} if "--resume" in self._flags else {},
+                "sessionCapabilities": {
+                    one: {}
+                    for one, flag in (("resume", "--resume"), ("title", "--titles"))
+                    if flag in self._flags
+                },
             },
         }
 

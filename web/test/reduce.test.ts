@@ -107,6 +107,11 @@ const CASES: [string, Event[], string[]][] = [
     ["user do it", "plan x=completed", "open a"],
   ],
   [
+    "a plan that is taken back has nothing left to show",
+    [ASK, { type: "plan", plan: { tasks: [{ title: "x", status: "pending" }] }, ...T }, { type: "plan", plan: { tasks: [] }, ...T }],
+    ["user do it", "plan "],
+  ],
+  [
     "persons who speak at once are kept apart",
     [ASK, { type: "person_start", ...of("ann", 1) }, { type: "person_start", ...of("bob", 2) }, { ...say("A"), ...of("ann", 1) }, { ...say("B"), ...of("bob", 2) }, { ...say("a"), ...of("ann", 1) }, { type: "person_complete", content: "Aa!", ...of("ann", 1) }],
     ["user do it", "speaker ann completed", "block Aa!", "speaker bob speaking", "open B"],

@@ -14,9 +14,10 @@ import pytest
 import pytest_asyncio
 
 from tests.support.control import running
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, until
 from tests.support.model_server import ModelRequest, ModelServer, Turn
-from tests.support.node import Talk, World
+from tests.support.node import Talk, World, children_of
+from tests.support.node import command_of as argv_of
 from tests.support.program import plain_environment
 from tests.support.runtimes.installed import CACHE, lend, need
 from trunkline.execution.runtimes import programs
@@ -29,6 +30,7 @@ ENDS_S = 120.0
 CLAUDE_MODEL = "claude-sonnet-4-5"
 OPENCODE_MODEL = "gpt-scripted"
 CODEX_MODEL = "gpt-5.5"
+CODEX_HERE = "--skip-git-repo-check"
 
 
 class Desk(NamedTuple):
@@ -65,6 +67,7 @@ async def in_terminal(desk: Desk, program: str, *arguments: str) -> str:
         "PWD": str(desk.project),  # as a shell says it, and some programs believe it
         "ANTHROPIC_BASE_URL": desk.world.model.anthropic_url,
         "ANTHROPIC_API_KEY": "own-key",
+        "OPENAI_API_KEY": "own-key",
         "OPENCODE_CONFIG_CONTENT": opencode_config(desk),
     }
     process = await asyncio.create_subprocess_exec(
@@ -89,8 +92,8 @@ def command_of(program: str) -> tuple[str, ...]:
     return programs.locate(program, CACHE, os.environ)
 
 
-def configure_codex(desk: Desk) -> None:
-    """As a person has it who uses a server of their own, which wants no key."""
+def configure_codex(desk: Desk) -> str:
+    """As a person has it who uses a server of their own, which wants no key: its whole text."""
     lines = (
         f'model = "{CODEX_MODEL}"',
         'model_provider = "own"',
@@ -101,7 +104,9 @@ def configure_codex(desk: Desk) -> None:
     )
     folder = desk.own / ".codex"
     folder.mkdir()
-    (folder / "config.toml").write_text("\n".join(lines))
+    text = "\n".join(lines)
+    (folder / "config.toml").write_text(text)
+    return text
 
 
 def opencode_config(desk: Desk) -> str:
@@ -209,11 +214,21 @@ async def test_opencode_goes_on_here_and_there(desk: Desk) -> None:
     assert "Which colour, here?" in request
 
 
-async def test_codex_goes_on_here(desk: Desk) -> None:
-    """Not there again: Codex does not open what an adapter with older libraries has written."""
+async def codex_let_go(desk: Desk) -> None:
+    """Until nobody here has a conversation of Codex open, which keeps others out."""
+
+    def is_gone() -> bool:
+        sessions = desk.world.node.session_processes()
+        below = [one for session in sessions for one in children_of(session, recursive=True)]
+        return not any("app-server" in argv_of(one) for one in below)
+
+    await until(is_gone)
+
+
+async def test_codex_goes_on_here_and_there_and_here_again(desk: Desk) -> None:
     need("codex")
-    configure_codex(desk)
-    await in_terminal(desk, "codex", "exec", "--skip-git-repo-check", "The tree is an alder.")
+    before = configure_codex(desk)
+    await in_terminal(desk, "codex", "exec", CODEX_HERE, "The tree is an alder.")
     [one] = await listed(desk, "codex")
     assert (one["title"], one["folder"]) == ("The tree is an alder.", str(desk.project.resolve()))
     session = await adopt(desk, one, CODEX_MODEL)
@@ -223,5 +238,47 @@ async def test_codex_goes_on_here(desk: Desk) -> None:
         end = await talk.ask("Which tree, here?")
         assert end["type"] == "execution_complete", end
         assert "The tree is an alder." in said_in(asked(desk, "Which tree, here?"))
-    shown = await desk.world.user.ok("GET", f"/sessions/{session['id']}")
-    assert shown["resume"]["command"] == f"codex resume {one['id']}"
+        shown = await desk.world.user.ok("GET", f"/sessions/{session['id']}")
+        assert shown["resume"]["command"] == f"codex resume {one['id']}"
+        again = ("exec", CODEX_HERE, "resume", one["id"])
+        await codex_let_go(desk)
+        await in_terminal(desk, "codex", *again, "And there, which tree?")
+        request = said_in(asked(desk, "And there, which tree?"))
+        assert "The tree is an alder." in request
+        assert "Which tree, here?" in request
+        end = await talk.ask("And here again?")
+        assert end["type"] == "execution_complete", end
+    assert "And there, which tree?" in said_in(asked(desk, "And here again?"))
+    await codex_let_go(desk)
+    await in_terminal(desk, "codex", *again, "Is it the last time?")
+    assert "And here again?" in said_in(asked(desk, "Is it the last time?"))
+    assert (desk.own / ".codex" / "config.toml").read_text() == before
+
+
+async def test_what_was_begun_here_with_codex_goes_on_there_and_no_model_names_it(
+    desk: Desk,
+) -> None:
+    need("codex")
+    config = {
+        "acp": {"preset": "codex"},
+        "model": CODEX_MODEL,
+        "workspace": str(desk.project),
+        "confirm": "never",
+    }
+    session_id = await desk.world.user.session(
+        machine_id=desk.world.node.machine_id, runtime_type="acp", agent_config=config
+    )
+    before = len(desk.world.model.requests)
+    async with Talk(desk.world.user, session_id) as talk:
+        for prompt in ("The bird is a wren.", "Does it sing?"):
+            end = await talk.ask(prompt)
+            assert end["type"] == "execution_complete", end
+    assert len(desk.world.model.requests) == before + 2
+    shown = await desk.world.user.ok("GET", f"/sessions/{session_id}")
+    # Codex keeps a conversation to its provider, which the terminal is told of, and not its key.
+    program, *settings, resume, codex_id = shlex.split(shown["resume"]["command"])
+    assert (program, resume) == ("codex", "resume")
+    there = ("exec", CODEX_HERE, *settings, resume, codex_id)
+    await codex_let_go(desk)
+    await in_terminal(desk, "codex", *there, "Which bird?")
+    assert "The bird is a wren." in said_in(asked(desk, "Which bird?"))

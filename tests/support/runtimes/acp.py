@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 
 from tests.support.model_server import ModelRequest, ModelServer, ToolUse
-from tests.support.node import Node
+from tests.support.node import Node, children_of, command_of
 from tests.support.runtimes.driver import SESSION, Json, RuntimeDriver, child_with
 
 
@@ -53,16 +53,26 @@ class Codex(AcpAgent):
     name = "Codex"
     programs = ("codex",)
     preset = "codex"
-    argument = "-c"
     model = "gpt-5.5"  # to one that it does not know it says so, in words of its own
     other_model = "gpt-5.4"
-    victims = (SESSION, "ACP agent")
+    victims = (SESSION, "ACP agent", "Codex")
     hangs_up = False
+
+    def program(self, name: str, session: psutil.Process, node: Node) -> psutil.Process:
+        """What it drives is a program of its own."""
+        [codex] = [one for one in children_of(session, recursive=True) if _is_codex(one)]
+        parent = codex.parent()
+        assert parent is not None
+        return codex if name == "Codex" else parent
 
     def shell(self, command: str) -> ToolUse:
         """As a model does that has to leave the sandbox, which only reads."""
         leave = {"sandbox_permissions": "require_escalated", "justification": "May I?"}
         return ToolUse(name="exec_command", arguments={"cmd": command, **leave})
+
+
+def _is_codex(one: psutil.Process) -> bool:
+    return command_of(one)[1:2] == ["app-server"]
 
 
 class Gemini(AcpAgent):

@@ -242,13 +242,22 @@ export class Reducer {
     for (const steer of this.steers.values()) if (steer.turn === turn) steer.item.set({ steer: "dropped" });
   }
 
+  /** The agent has taken it back. */
+  private withdrawPlan(): void {
+    this.plan?.set({ tasks: [] });
+    this.plan = null;
+  }
+
   private planned(base: Base, event: Event, turn: TurnBuilder): void {
     const plan = isObject(event["plan"]) ? event["plan"] : event;
     const tasks = objects(plan["tasks"] ?? plan["steps"]).map((task) => ({
       title: text(task["title"] ?? task["content"]),
       status: taskState(task["status"]),
     }));
-    if (tasks.length === 0) return;
+    if (tasks.length === 0) {
+      if (Array.isArray(plan["tasks"])) this.withdrawPlan();
+      return;
+    }
     this.plan = turn.planned({ ...base, kind: "plan", tasks }, event);
   }
 }

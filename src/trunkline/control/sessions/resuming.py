@@ -31,7 +31,8 @@ def resume_of(runtime_type: str, snapshot: dict[str, Any] | None) -> Resume | No
         return None
     program = runtime_type if runtime_type != "acp" else _text(state.get("program"))
     name, folder = _text(state.get("session_id")), _text(state.get("workspace"))
-    command = resuming.command(program, name) if name else ""
+    url = _text(state.get("provider_url"))
+    command = resuming.command(program, name, url) if name else ""
     if not command:
         return None
     return Resume(runtime=runtime_type, program=program, id=name, folder=folder, command=command)

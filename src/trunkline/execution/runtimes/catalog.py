@@ -18,7 +18,7 @@ import msgspec
 from trunkline import __version__, extras, names
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
-from trunkline.execution.runtimes import programs, versions
+from trunkline.execution.runtimes import driven, programs, versions
 from trunkline.execution.runtimes.versions import Said
 
 NODE_MIN = (24, 16)
@@ -104,7 +104,8 @@ class Catalog:
         said = {}
         for name in programs.NAMES:
             if argv := programs.locate(name, self._home, self._env):
-                said[name] = await self._version(argv, name)
+                does_the_work = driven.locate(name, self._home, self._env)
+                said[name] = await self._version((does_the_work,) if does_the_work else argv)
         return self._found(said)
 
     def node(self) -> tuple[str, str]:
@@ -118,18 +119,14 @@ class Catalog:
         old = f"Node.js {version} is too old; OpenClaw needs {wanted} or later"
         return version, old if number < NODE_MIN else ""
 
-    async def _version(self, argv: tuple[str, ...], name: str) -> Said:
-        """Of one that does not know its version, at least that of its package is known."""
+    async def _version(self, argv: tuple[str, ...]) -> Said:
         mark = _mark(argv[-1])
         known = self._said.get(argv)
         if known is not None and known.mark != mark:
             known = None
         if known is not None and self._monotonic() < known.until:
             return known.said
-        if name in programs.SILENT:
-            said = versions.of_package(argv[-1]) or Said(version="")
-        else:
-            said = await self._ask(argv)
+        said = await self._ask(argv)
         failures = 0 if known is None else known.failures
         wait_s = min(ASK_AGAIN_S * 2**failures, ASK_AGAIN_S_MAX) if said.problem else math.inf
         self._said[argv] = _Known(mark, said, self._monotonic() + wait_s, failures + 1)
@@ -180,7 +177,10 @@ class Catalog:
         argv = programs.locate(name, self._home, self._env)
         install = install_command(name, self._named_home)
         if not argv:
-            return Found(is_usable=False, reason=f"{shown} is not installed", install=install)
+            absent = f"{shown} is not installed"
+            if own := driven.find_own(name, self._env):
+                absent = f"{shown} is there ({own}), but not the adapter by which it is driven"
+            return Found(is_usable=False, reason=absent, install=install)
         answer = said.get(name, Said())
         if answer.problem:
             reason = f"{argv[-1]} does not start: {answer.problem}"

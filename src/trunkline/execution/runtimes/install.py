@@ -113,7 +113,7 @@ def _install(
     _lead(link, place)
     _remove_older(name, folder, kept={place, before})
     return msgspec.structs.replace(
-        done, argv=programs.found_in(link, package.commands), folder=str(place)
+        done, argv=programs.installed_in(link, package), folder=str(place)
     )
 
 
@@ -261,9 +261,9 @@ def _unpacked_version(package: Package, place: Path) -> str:
 
 
 def _checked(name: str, package: Package, place: Path, *, is_new: bool) -> Installed:
-    argv = programs.found_in(place, package.commands)
-    asked = programs.found_in(place, (package.asked,)) if package.asked else argv
-    if not argv or not asked:
+    argv = programs.installed_in(place, package)
+    asked = (programs.driven_in(place, package),) if package.driven else argv
+    if not argv or not asked[0]:
         raise InstallFailed(f"{package.name} was unpacked, and has no program {name}")
     said = asyncio.run(versions.asked(asked, INSTALL_CHECK_S))
     if said.problem or not said.version:

@@ -31,10 +31,11 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
     """On disk, about."""
     beside: tuple[str, ...] = ()
     """Other packages, with their versions."""
-    asked: str = ""
-    """The command that knows its version, where the program itself does not."""
-    helpers: str = ""
-    """A folder of programs that it needs and does not find by itself, as a pattern."""
+    adapter: str = ""
+    """The package, of those beside it, whose program speaks with us and drives this one. Another
+    package may have a program of the same name."""
+    driven: str = ""
+    """The program that the adapter drives, as a pattern in `node_modules`."""
     has_setup: bool = False
     """It does not start before its own script has run. Scripts of other packages never run."""
 
@@ -76,13 +77,13 @@ PACKAGES: Final[dict[str, Package]] = {
     "codex": Package(
         name="@openai/codex",
         version="0.166.0",
-        # Another maker's: it speaks ACP, and does its work with the libraries of Codex.
-        commands=(f"codex-acp-{_NATIVE}", "codex-acp"),
-        asked="codex",
-        size_mb=660,
-        beside=("@zed-industries/codex-acp@0.16.0",),
-        # Its sandbox: a machine has seldom one of its own.
-        helpers="node_modules/@openai/codex-*/vendor/*/codex-resources",
+        # It speaks ACP, and has Codex itself do the work: what it writes, a terminal opens.
+        commands=("codex-acp",),
+        adapter="@agentclientprotocol/codex-acp",
+        # Not the script of the same package, which needs a Node.js that it finds by itself.
+        driven="@openai/codex-*/vendor/*/bin/codex",
+        size_mb=460,
+        beside=("@agentclientprotocol/codex-acp@2.6.0",),
     ),
     "goose": Package(
         name=f"@aaif/goose-binary-{_NATIVE}",

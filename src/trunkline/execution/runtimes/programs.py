@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from trunkline.execution.home import Home
-from trunkline.execution.runtimes.packages import PACKAGES
+from trunkline.execution.runtimes.packages import PACKAGES, Package
 
 _BINARIES = {
     "claude-code": "claude",
@@ -19,30 +19,30 @@ _BINARIES = {
     "goose": "goose",
 }
 NAMES = tuple(_BINARIES)
-SILENT = frozenset(name for name, package in PACKAGES.items() if package.asked)
-"""Those that do not know their version."""
 _BUNDLED = {"claude-code": ("claude_agent_sdk", "_bundled/claude")}
 _FIRST_LINE_BYTES = 200
 
 
 def locate(name: str, home: Home, env: Mapping[str, str]) -> tuple[str, ...]:
-    """How a program is started; empty when it is not there. The user's own comes first."""
-    binary = _BINARIES[name]
-    if own := shutil.which(binary, path=env.get("PATH", "")):
-        return (own,)
-    if installed := found_in(home.programs / name, PACKAGES[name].commands):
+    """How a program is started; empty when it is not there. The user's own comes first. Of one
+    that an adapter drives, how that adapter is."""
+    package = PACKAGES[name]
+    own = shutil.which(_BINARIES[name], path=env.get("PATH", ""))
+    if own and _is_of(Path(own), package.adapter):
+        return _started(Path(own).resolve()) if package.adapter else (own,)
+    if installed := installed_in(home.programs / name, package):
         return installed
     if name in _BUNDLED:
-        package, path = _BUNDLED[name]
-        bundled = _package_file(package, path)
+        bundled = _package_file(*_BUNDLED[name])
         return (str(bundled),) if bundled is not None else ()
     return ()
 
 
-def helpers(name: str, home: Home) -> str:
-    """The folder of what an installed program needs beside itself; empty where there is none."""
-    pattern = PACKAGES[name].helpers
-    found = sorted((home.programs / name).resolve().glob(pattern)) if pattern else []
+def driven_in(place: Path, package: Package) -> str:
+    """The program that came with its adapter; empty where there is none."""
+    found = (
+        sorted((place / "node_modules").resolve().glob(package.driven)) if package.driven else []
+    )
     return str(found[0]) if found else ""
 
 
@@ -58,6 +58,12 @@ def npm() -> str | None:
     return str(found) if found is not None else None
 
 
+def installed_in(place: Path, package: Package) -> tuple[str, ...]:
+    """How the program that npm has put there is started; empty if there is none."""
+    found = found_in(place, package.commands)
+    return found if found and _is_of(Path(found[-1]), package.adapter) else ()
+
+
 def found_in(place: Path, commands: Sequence[str]) -> tuple[str, ...]:
     """How the first of these commands that npm has put there is started; empty if there is none.
 
@@ -70,12 +76,21 @@ def found_in(place: Path, commands: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
+def _is_of(program: Path, package: str) -> bool:
+    """Whether a program is one of this package, if it has to be of a certain one."""
+    return not package or f"/node_modules/{package}/" in str(program.resolve())
+
+
 def _started(path: Path) -> tuple[str, ...]:
     """A script for Node.js is run by ours, whatever the machine has."""
+    runner = node() if is_for_node(path) else None
+    return (runner, str(path)) if runner is not None else (str(path),)
+
+
+def is_for_node(path: Path) -> bool:
     with path.open("rb") as file:
         first = file.read(_FIRST_LINE_BYTES).partition(b"\n")[0]
-    runner = node() if first.startswith(b"#!") and b"node" in first else None
-    return (runner, str(path)) if runner is not None else (str(path),)
+    return first.startswith(b"#!") and b"node" in first
 
 
 def _package_file(package: str, path: str) -> Path | None:

@@ -14,6 +14,7 @@ import msgspec
 
 from trunkline.execution.files import read_head
 from trunkline.execution.runtimes import programs
+from trunkline.execution.runtimes.packages import native_platform
 
 VERSION_ASK_S = 20.0  # a large program on a busy machine; nobody waits for it
 _CHARS_MAX = 100
@@ -49,7 +50,8 @@ def of_package(path: str) -> Said | None:
         raw, _ = read_head(folder / "package.json", _PACKAGE_BYTES_MAX, follows_links=True)
         if raw:
             try:
-                return Said(_plain(msgspec.json.decode(raw, type=_Package).version))
+                version = msgspec.json.decode(raw, type=_Package).version
+                return Said(_plain(version).removesuffix(f"-{native_platform()}"))
             except msgspec.MsgspecError:
                 return None
     return None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.support.clock import Clock
-from tests.support.programs import put_package, put_program
+from tests.support.programs import put_adapter, put_package, put_program
 from trunkline import __version__, names
 from trunkline.execution.home import Home
 from trunkline.execution.runtimes.acp.presets import PRESETS
@@ -96,12 +96,27 @@ async def test_a_program_that_fails_is_not_usable_and_asked_less_and_less(tmp_pa
     assert (await looked.look())["claude-code"].is_usable
 
 
-async def test_a_program_that_does_not_know_its_version_is_not_asked(tmp_path: Path) -> None:
-    put_program(tmp_path / "bin", "codex-acp", "exit 2")
-    asked = Asked()
-    found = (await catalog(tmp_path, asked).look())["acp"].presets["codex"]
-    assert found.is_usable
-    assert asked.names == []
+async def test_what_an_adapter_drives_is_asked_for_its_version(tmp_path: Path) -> None:
+    put_adapter(programs(tmp_path), "codex")
+    looked = catalog(tmp_path, Asked())
+    found = (await looked.look())["acp"].presets["codex"]
+    assert (found.is_usable, found.version) == (True, PACKAGES["codex"].version)
+    put_program(tmp_path / "bin", "codex", "echo codex-cli 99.1.0")
+    assert (await looked.look())["acp"].presets["codex"].version == "99.1.0"
+
+
+async def test_who_has_a_program_and_not_its_adapter_is_told_so(tmp_path: Path) -> None:
+    own = put_program(tmp_path / "bin", "codex")
+    found = (await catalog(tmp_path, Asked()).look())["acp"].presets["codex"]
+    assert not found.is_usable
+    assert found.reason == f"codex is there ({own}), but not the adapter by which it is driven"
+    assert "--install codex" in found.install
+
+
+async def test_the_adapter_of_another_maker_under_the_same_name_is_none(tmp_path: Path) -> None:
+    put_adapter(programs(tmp_path), "codex", package="@zed-industries/codex-acp")
+    found = (await catalog(tmp_path, Asked()).look())["acp"].presets["codex"]
+    assert found.reason == "codex is not installed"
 
 
 async def test_a_runtime_that_the_daemon_lacks_is_not_usable(tmp_path: Path) -> None:

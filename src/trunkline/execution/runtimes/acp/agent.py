@@ -13,7 +13,7 @@ from trunkline import __version__, extras, limits
 from trunkline.execution.errors import TurnError
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.acp.client import CAPABILITIES, Client
-from trunkline.execution.runtimes.acp.content import items, name_of, obj, text
+from trunkline.execution.runtimes.acp.content import items, name_of, obj, text, title_of
 from trunkline.execution.runtimes.acp.errors import AUTH_REQUIRED, AgentError, failed
 from trunkline.execution.runtimes.acp.launched import Launched
 from trunkline.execution.runtimes.acp.presets import Launch
@@ -116,8 +116,19 @@ class Agent:
             raise TurnError("RUNTIME_FAILED", f"{self.name} opened no session")
         return opened
 
+    async def entitle(self, words: str) -> None:
+        """Gives a session that is new a title, where the agent takes one: else some ask a model for
+        it, at their user's cost."""
+        title = title_of(words)
+        if not title or "title" not in obj(self._capabilities.get("sessionCapabilities")):
+            return
+        with suppress(AgentError):
+            params = {"sessionId": self.session_id, "title": title}
+            await self.request("session/set_title", params, OPENING_S)
+
     async def load(self, session_id: str, workspace: Path, mcp_servers: list[Json]) -> Json | None:
         """Goes on with an earlier session; None where the agent cannot, or does not know it.
+        Raises TurnError where somebody else has it open.
 
         `session/resume` says nothing again of what was said before, `session/load` all of it:
         nobody listens then."""
@@ -136,6 +147,9 @@ class Agent:
                     raise
                 opened = await self._log_in_and(method, params, error)
         except AgentError as error:
+            if error.is_in_use:
+                why = "the conversation is open in a terminal; it goes on here when that is closed"
+                raise TurnError("RUNTIME_FAILED", f"{self.name}: {why}") from error
             _log.warning("an agent does not know its session", problem=error.message)
             return None
         self._client.session_id = session_id

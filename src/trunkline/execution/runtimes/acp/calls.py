@@ -20,6 +20,8 @@ _KINDS = frozenset(
 )
 _ENDED = ("completed", "failed")
 _TITLE_CHARS_MAX = SHOWN_BYTES_MAX + 1  # more than can be shown: such a call is denied
+# Codex names some of its commands so, and others only by their kind.
+_NAMES_OF_KINDS = frozenset({"exec_command", "write_stdin"})
 # Arguments that an agent adds before it knows the model's: there is more to come.
 _OWN_ARGUMENTS = frozenset({"cwd"})
 
@@ -60,7 +62,9 @@ class Call(msgspec.Struct, kw_only=True):
 
     def learn(self, fields: Json) -> None:
         """Takes what a message says of the call; what it does not say stays."""
-        self.name = content.title_of(fields.get("name")) or _named_aside(fields) or self.name
+        name = content.title_of(fields.get("name")) or _named_aside(fields)
+        if name and not self.is_started and name not in _NAMES_OF_KINDS:
+            self.name = name
         self.kind = content.text(fields.get("kind"), limits.NAME_CHARS_MAX) or self.kind
         self.title = content.title_of(fields.get("title")) or self.title
         self.whole_title = content.text(fields.get("title"), _TITLE_CHARS_MAX) or self.whole_title

@@ -22,6 +22,7 @@ CAPABILITIES: Json = {
     "fs": {"readTextFile": True, "writeTextFile": True},
     "terminal": True,
     "elicitation": {"form": {}},
+    "plan": {},
 }
 
 

@@ -126,6 +126,11 @@ def locations(given: Any) -> list[str]:
     return found
 
 
+def printed_aside(fields: Json) -> str:
+    """What a command has printed since the last message, where an agent says that in `_meta`."""
+    return text(obj(obj(fields.get("_meta")).get("terminal_output_delta")).get("data"))
+
+
 def raw_output_text(raw: Any) -> str:
     """What a tool returned, in words: programs put them under a handful of names."""
     if isinstance(raw, str):

@@ -23,7 +23,9 @@ _YES, _NO, _NOTHING = "Yes", "No", "(leave it out)"
 
 
 class Ask(Protocol):
-    def __call__(self, message: str, *, options: Sequence[str] = ...) -> Awaitable[Answer]: ...
+    def __call__(
+        self, message: str, *, options: Sequence[str] = ..., multi_select: bool | None = ...
+    ) -> Awaitable[Answer]: ...
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +36,13 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     choices: dict[str, Any]
     is_needed: bool
+    count_min: int = 0
+    count_max: int = OPTIONS_MAX
+    """Of the choices, how many are wanted, where that may be more than one."""
+
+    @property
+    def takes_several(self) -> bool:
+        return self.kind == "array" and bool(self.choices)
 
 
 async def ask(params: Json, person: Ask) -> Json:
@@ -72,7 +81,10 @@ def _field(name: str, about: Json, is_needed: bool) -> Field:
         choices = {_YES: True, _NO: False}
     if choices and not is_needed:
         choices[_NOTHING] = None
-    return Field(name=name, asked=asked, kind=kind, choices=choices, is_needed=is_needed)
+    found = Field(name=name, asked=asked, kind=kind, choices=choices, is_needed=is_needed)
+    bounds = {"count_min": about.get("minItems"), "count_max": about.get("maxItems")}
+    given = {name: value for name, value in bounds.items() if isinstance(value, int)}
+    return msgspec.structs.replace(found, **given)
 
 
 def _choices(about: Json) -> dict[str, Any]:
@@ -95,20 +107,38 @@ _DECLINED = object()
 async def _value(field: Field, said: str, person: Ask) -> Any:
     """None: nothing was given, and nothing has to be."""
     for _ in range(TRIES_MAX):
-        answer = await person(said, options=tuple(field.choices))
+        several = field.takes_several or None
+        answer = await person(said, options=tuple(field.choices), multi_select=several)
         if not answer["confirmed"]:
             return _DECLINED
         given = answer["answer"]
-        if field.choices:
+        if several:
+            if (found := _several(field, given)) is not None:
+                return found or None
+        elif field.choices:
             if given in field.choices:
-                chosen = field.choices[given]
-                return [chosen] if field.kind == "array" and chosen is not None else chosen
+                return field.choices[given]
         elif not given and not field.is_needed:
             return None
         elif (value := _plain(field.kind, given)) is not None:
             return value
         said = f"{said}\n({given[:100]!r} does not fit)"
     return _DECLINED
+
+
+def _several(field: Field, given: str) -> list[Any] | None:
+    """What was chosen, each once and in the order of the choices; None if that does not fit.
+    Several that were chosen come as a list, or in words."""
+    try:
+        listed = msgspec.json.decode(given, type=list[str])
+    except msgspec.MsgspecError:
+        listed = [given] if given in field.choices else [one.strip() for one in given.split(",")]
+    if any(one not in field.choices for one in listed):
+        return None
+    found = [value for one, value in field.choices.items() if one in listed and value is not None]
+    if not found and not field.is_needed:
+        return []
+    return found if field.count_min <= len(found) <= field.count_max else None
 
 
 def _plain(kind: str, given: str) -> Any:

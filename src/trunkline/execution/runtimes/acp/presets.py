@@ -4,8 +4,6 @@ Keys and addresses travel in the program's environment, under the names that it 
 else; without a key it runs as it is, with its user's own login and configuration.
 """
 
-import os
-import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,10 +16,11 @@ from trunkline.execution.errors import ModelError, TurnError
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
 from trunkline.execution.llm.routes import Routes
-from trunkline.execution.runtimes import programs
+from trunkline.execution.runtimes import driven, programs
 from trunkline.execution.runtimes.catalog import install_command
 from trunkline.names import ACP_PRESETS
 from trunkline.permissions.modes import Confirm
+from trunkline.wire import resuming
 
 _Word = Annotated[str, Meta(max_length=limits.FILE_PATH_CHARS_MAX, pattern=r"\A[^\0]*\Z")]
 _Variable = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"\A[^=\0]+\Z")]
@@ -62,6 +61,10 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     env: dict[str, str]
     model: str = ""
     """What it is started with, if that is given; else a model is chosen when the program runs."""
+    locks: bool = False
+    """Whether nobody in a terminal can open its conversation while it runs."""
+    provider_url: str = ""
+    """Of the provider that its conversations then belong to; empty where it is the user's own."""
 
 
 class Added(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,13 +73,18 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
     model: str = ""
+    provider_url: str = ""
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
     args: tuple[str, ...]
     adds: Callable[[Wanted], Added]
-    resume: str
-    """The command that goes on with a session in a terminal."""
+    drives_by: str = ""
+    """The variable that tells an adapter which program it drives."""
+    keeps_provider: bool = False
+    """Whether it goes on with a conversation only with the provider that it began with."""
+    locks: bool = False
+    """Whether nobody else can open a conversation while it runs."""
 
 
 def read_config(given: Any) -> AcpConfig:
@@ -109,25 +117,39 @@ def launch(config: AcpConfig, wanted: Wanted, home: Home, env: Mapping[str, str]
     found = programs.locate(config.preset, home, given)
     if not found:
         command = install_command(config.preset, home.root)
-        raise _unusable(f"{config.preset} is not installed on this machine; install it: {command}")
+        absent = "is not installed on this machine"
+        if own := driven.find_own(config.preset, given):
+            absent = f"is here ({own}), but not the adapter by which it is driven"
+        raise _unusable(f"{config.preset} {absent}; install it: {command}")
     added = preset.adds(wanted)
-    path: dict[str, str] = {}
-    if helpers := programs.helpers(config.preset, home):
-        # What the machine has itself comes first.
-        path["PATH"] = os.pathsep.join(filter(None, (given.get("PATH"), helpers)))
+    program = driven.locate(config.preset, home, given)
+    leads = {preset.drives_by: program} if program else {}
     return Launch(
         name=config.preset,
         argv=(*found, *preset.args, *added.args),
-        env={**env, **added.env, **config.env, **path},
+        env={**env, **leads, **added.env, **config.env},
         model=added.model,
+        locks=preset.locks,
+        provider_url=added.provider_url,
     )
+
+
+def keeps_own_login(config: AcpConfig, saved: Json) -> bool:
+    """Whether a conversation, by what is saved of it, belongs to the user's own provider, and our
+    key would not open it: one that began in a terminal, or without a key."""
+    if config.command or not PRESETS[config.preset].keeps_provider:
+        return False
+    if saved.get("program") != config.preset:
+        return False
+    url = saved.get("provider_url")
+    return not url if isinstance(url, str) else "usage" not in saved
 
 
 def resume(launch: Launch, session_id: str, folder: Path) -> Json:
     """The agent's own name of the session, and how to go on with it in a terminal."""
     told: Json = {"session_id": session_id, "folder": str(folder)}
     if launch.name in PRESETS:
-        told["command"] = PRESETS[launch.name].resume.replace("{id}", shlex.quote(session_id))
+        told["command"] = resuming.command(launch.name, session_id, launch.provider_url)
     return told
 
 
@@ -225,29 +247,24 @@ def _gemini(wanted: Wanted) -> Added:
 
 
 def _codex(wanted: Wanted) -> Added:
-    """A provider of its own in arguments: its login by key would write the key to the disk."""
-    told: Json = {}
-    if wanted.confirm != "never":
-        # Whatever its user has set; with `untrusted` it asks before all but what is known to read.
-        policy = "untrusted" if wanted.confirm == "always" else "on-request"
-        told = {"approval_policy": policy, "sandbox_mode": "read-only"}
+    """A provider of its own by its configuration: its login by key would write the key to the disk.
+    Left alone, the adapter has another model judge what Codex wants to do."""
+    mode = "workspace-write" if wanted.confirm == "never" else "read-only"
+    env = {"INITIAL_AGENT_MODE": mode, "NO_BROWSER": "1"}
     if (access := wanted.access) is None or access.api != "openai":
-        return Added(args=_settings(told))
-    told |= {
-        "model_provider": "trunkline",
-        "model_providers.trunkline.name": access.provider,
-        "model_providers.trunkline.base_url": access.base_url or _OFFICIAL["openai"],
-        "model_providers.trunkline.env_key": _KEY,
-        "model_providers.trunkline.wire_api": "responses",
+        return Added(env=env)
+    url = access.base_url or _OFFICIAL["openai"]
+    provider = resuming.codex_provider(access.provider, url, _KEY)
+    told: Json = {
+        "model_provider": resuming.CODEX_PROVIDER,
+        "model_providers": {resuming.CODEX_PROVIDER: provider},
         "model": access.model,
+        # It would keep a copy of its environment on the disk, with the key.
+        "features": {"shell_snapshot": False},
     }
-    # It would keep a copy of its environment on the disk, with the key.
-    told["features.shell_snapshot"] = False
-    return Added(args=_settings(told), env={_KEY: access.key}, model=access.model)
-
-
-def _settings(told: Json) -> tuple[str, ...]:
-    return tuple(word for name, value in told.items() for word in ("-c", f"{name}={_json(value)}"))
+    env |= {_KEY: access.key, "CODEX_CONFIG": _json(told)}
+    env["MODEL_PROVIDER"] = resuming.CODEX_PROVIDER
+    return Added(env=env, model=access.model, provider_url=url)
 
 
 def _goose(wanted: Wanted) -> Added:
@@ -286,26 +303,24 @@ PRESETS: dict[str, Preset] = {
     "copilot": Preset(
         args=("--acp",),
         adds=_copilot,
-        resume="copilot --resume={id}",
     ),
     "opencode": Preset(
         args=("acp",),
         adds=_opencode,
-        resume="opencode --session {id}",
     ),
     "gemini": Preset(
         args=("--experimental-acp",),
         adds=_gemini,
-        resume="gemini --resume {id}",
     ),
     "codex": Preset(
         args=(),
         adds=_codex,
-        resume="codex resume {id}",
+        drives_by="CODEX_PATH",
+        keeps_provider=True,
+        locks=True,
     ),
     "goose": Preset(
         args=("acp",),
         adds=_goose,
-        resume="goose session --resume --session-id {id}",
     ),
 }

@@ -6,6 +6,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import structlog
 
 from trunkline.execution.errors import TurnError
@@ -17,7 +18,7 @@ from trunkline.execution.process.environment import scrubbed
 from trunkline.execution.runtimes.acp import presets, prompt
 from trunkline.execution.runtimes.acp.agent import Agent
 from trunkline.execution.runtimes.acp.client import Client
-from trunkline.execution.runtimes.acp.errors import AgentError, failed
+from trunkline.execution.runtimes.acp.errors import AgentError, failed, refused
 from trunkline.execution.runtimes.acp.options import MODE, MODEL, Change, Options
 from trunkline.execution.runtimes.acp.translator import Translator
 from trunkline.execution.runtimes.acp.usage import Usage
@@ -27,6 +28,7 @@ from trunkline.execution.runtimes.hosted.turn import Turn
 
 _log = structlog.get_logger(__name__)
 
+LET_GO_S = 5.0  # after a turn, for the next one to come; then people may go on in a terminal
 STOP_S = 3.0  # for an agent to end its turn after a cancel; below limits.CANCEL_GRACE_S
 _SETTING_S = 10.0
 # Agents that tell of their own errors as the last thing they say, and end the turn as if all was
@@ -36,6 +38,9 @@ _ASIDES = {
     "goose": ("Ran into this error: ",),
 }
 _ERRORS = ("Error: ", "Ran into this error: ")
+# Of Codex's adapter a piece of text with no name is its own, and one that is the last is an error.
+_NAMES_WORDS = frozenset({"@agentclientprotocol/codex-acp"})
+_NO_ERRORS = ("Warning: ", "Config warning: ", "*Context compacted ")
 
 
 class AcpProgram(Program):
@@ -52,12 +57,14 @@ class AcpProgram(Program):
         self._client: Client | None = None
         self._agent: Agent | None = None
         self._is_killed = False
+        self._letting_go: asyncio.Task[None] | None = None
 
     def configure(self, settings: Settings, patch: Json) -> None:
         """Settings come with each turn; these names are ours."""
         self._config |= {name: patch[name] for name in (MODE, "acp") if name in patch}
 
     async def run(self, turn: Turn) -> str:
+        await self._hold()
         agent, client, is_new = await self._ready(turn)
         blocks = prompt.blocks(
             turn.message, turn.attachments, self._opening.workspace, agent.prompt_capabilities
@@ -76,6 +83,8 @@ class AcpProgram(Program):
         finally:
             client.end(why)
             self._save(agent)
+            if agent.launch.locks:
+                self._letting_go = asyncio.create_task(self._let_go(agent), name="let go")
 
     def abort(self) -> None:
         if self._agent is not None:
@@ -89,9 +98,24 @@ class AcpProgram(Program):
             self._client.kill()
 
     async def close(self) -> None:
+        await self._hold()
         agent, self._agent = self._agent, None
         if agent is not None:
             await agent.close()
+
+    async def _let_go(self, agent: Agent) -> None:
+        await asyncio.sleep(LET_GO_S)
+        if self._agent is agent:
+            self._agent = None
+            await agent.close()
+
+    async def _hold(self) -> None:
+        """The agent is not let go now; one that is being let go has ended."""
+        task, self._letting_go = self._letting_go, None
+        if task is not None:
+            if self._agent is not None:
+                task.cancel()  # it waits still
+            await asyncio.wait({task})
 
     async def _ready(self, turn: Turn) -> tuple[Agent, Client, bool]:
         """The agent, in its session, set as the turn wants it; and whether that session is new.
@@ -123,6 +147,8 @@ class AcpProgram(Program):
             start.llm_config,
             opening.env,
         )
+        if presets.keeps_own_login(config, opening.state.get()):
+            wanted = msgspec.structs.replace(wanted, access=None)
         return presets.launch(config, wanted, Home(Path(start.home)), opening.env)
 
     async def _open(self, turn: Turn, launch: presets.Launch) -> bool:
@@ -143,11 +169,13 @@ class AcpProgram(Program):
             if opened is None:
                 self._usage = Usage()
                 opened = await agent.new(workspace, self._mcp_servers)
+                await agent.entitle(turn.message)
         except BaseException:
             agent.kill()
             raise
         self._agent, self._client = agent, client
         translator.asides = _ASIDES.get(agent.name, ())
+        translator.names_words = agent.name in _NAMES_WORDS
         translator.options.learn(opened)
         ready = {
             "again": True,
@@ -211,7 +239,7 @@ class AcpProgram(Program):
             await client.close()
             raise await agent.crashed() from error
         except AgentError as error:
-            raise failed(agent.name, error.message, needs_login=error.needs_login) from error
+            raise refused(agent.name, error) from error
         finally:
             for task in (said, stopped, gone):
                 task.cancel()
@@ -242,9 +270,12 @@ class AcpProgram(Program):
     def _answer(self, agent: Agent, turn: Turn, result: Json) -> str:
         """The end of a turn, by its reason. Raises TurnError."""
         translator = self._translator
+        lone_text = translator.lone_text
         for begins in _ERRORS:
-            if translator.lone_text.startswith(begins):
-                raise failed(agent.name, translator.lone_text.removeprefix(begins))
+            if lone_text.startswith(begins):
+                raise failed(agent.name, lone_text.removeprefix(begins))
+        if translator.names_words and lone_text and not lone_text.startswith(_NO_ERRORS):
+            raise failed(agent.name, lone_text.strip())
         match result.get("stopReason"):
             case "refusal":
                 raise TurnError("MODEL_REFUSED", f"{agent.name} refused to answer.")
@@ -287,6 +318,7 @@ class AcpProgram(Program):
                 "session_id": agent.session_id,
                 "workspace": str(self._opening.workspace),
                 "usage": self._usage.saved(),
+                "provider_url": agent.launch.provider_url,
             }
         )
 

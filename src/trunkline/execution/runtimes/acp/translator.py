@@ -39,6 +39,8 @@ class Translator:
         """By terminal, what it printed before a call was said to run in it."""
         self._blocks: list[str] = []
         self._chars = 0
+        self._plan_id = ""
+        """Of the plan that readers see, where it has a name."""
         self._message_id = ""
         self._before = ""
         self._is_broken = True
@@ -49,6 +51,9 @@ class Translator:
         self.asides: tuple[str, ...] = ()
         """How words of the agent's own begin, of errors too, that it puts between those of the
         model: each in one piece."""
+        self.names_words = False
+        """Whether words of the model have a name, which those of the agent's own have not. What
+        is an answer to a command of the agent's does not end as a paragraph does."""
         self.cost_usd: float | None = None
         """Of the whole session so far, where the agent says so."""
         self.stopped: Json | None = None
@@ -124,10 +129,11 @@ class Translator:
         piece = content.block_text(update.get("content"))
         if not piece:
             return []
-        if self._before != _TEXT and piece.startswith(self.asides):
+        message_id = text(update.get("messageId"), limits.ID_CHARS_MAX)
+        is_own = self.names_words and not message_id and piece.endswith("\n\n")
+        if is_own or (self._before != _TEXT and piece.startswith(self.asides)):
             self.lone_text, self._before = piece, "aside"
             return [*self._flush(), {"type": "thinking", "stage": "model", "content": piece}]
-        message_id = text(update.get("messageId"), limits.ID_CHARS_MAX)
         self.lone_text, self._before = "", _TEXT
         if self._is_broken:
             self._blocks.append("")
@@ -157,6 +163,8 @@ class Translator:
         for terminal_id in call.shows.terminals:
             if (kept := self._unclaimed.pop(terminal_id, None)) is not None:
                 told += call.printed(str(kept))
+        if piece := content.printed_aside(update):
+            told += call.printed(piece)
         told += call.events()
         self._announced = None if call.is_started else call
         return [*before, *told]
@@ -177,15 +185,25 @@ class Translator:
 
     def _plan(self, update: Json) -> Events:
         entries = update.get("entries")
+        self._plan_id = text(update.get("planId"), limits.ID_CHARS_MAX)
         return [_plan_event({"tasks": _tasks(entries)})] if isinstance(entries, list) else []
 
     def _plan_update(self, update: Json) -> Events:
         plan = obj(update.get("plan")) or update
+        self._plan_id = text(plan.get("planId"), limits.ID_CHARS_MAX)
         if plan.get("type") == "markdown":
             return [_plan_event({"summary": text(plan.get("content"), limits.TEXT_CHARS_MAX)})]
         if plan.get("type") == "file":
             return [_plan_event({"summary": text(plan.get("uri"), limits.URL_CHARS_MAX)})]
         return self._plan(plan)
+
+    def _plan_removed(self, update: Json) -> Events:
+        """Readers see one plan: another one, that is gone, they do not see any more."""
+        removed = text(update.get("planId"), limits.ID_CHARS_MAX)
+        if not removed or removed != self._plan_id:
+            return []
+        self._plan_id = ""
+        return [_plan_event({"tasks": []})]
 
     def _commands(self, update: Json) -> Events:
         if not isinstance(update.get("availableCommands"), list):
@@ -289,6 +307,7 @@ _HANDLERS: dict[str, Callable[[Translator, Json], Events]] = {
     "tool_call_update": Translator._tool,
     "plan": Translator._plan,
     "plan_update": Translator._plan_update,
+    "plan_removed": Translator._plan_removed,
     "available_commands_update": Translator._commands,
     "current_mode_update": Translator._options,
     "config_option_update": Translator._options,

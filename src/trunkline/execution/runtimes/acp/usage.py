@@ -10,7 +10,10 @@ import msgspec
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.acp.content import count, obj
 
-_BY_TURN = frozenset({"OpenCode", "gemini-cli"})
+_CODEX = "@agentclientprotocol/codex-acp"
+_BY_TURN = frozenset({"OpenCode", "gemini-cli", _CODEX})
+# They leave out of their input what the cache had and got.
+_WITHOUT_CACHE = frozenset({_CODEX})
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,12 +45,14 @@ class Usage(msgspec.Struct, kw_only=True):
     def share(self, agent: str, result: Json) -> Counts:
         """The turn's, of what the agent says at its end: in `usage`, or where Gemini has it. A
         total that is less than the last one began anew."""
-        aside = obj(obj(result.get("_meta")).get("quota"))
-        fields = obj(result.get("usage")) or obj(aside.get("token_count"))
+        quota = obj(obj(result.get("_meta")).get("quota"))
+        fields = obj(result.get("usage")) or obj(quota.get("token_count"))
+        read, written = (count(fields.get(f"cached{one}Tokens")) for one in ("Read", "Write"))
+        aside = read + written if agent in _WITHOUT_CACHE else 0
         now = Counts(
-            tokens_in=count(fields.get("inputTokens", fields.get("input_tokens"))),
+            tokens_in=count(fields.get("inputTokens", fields.get("input_tokens"))) + aside,
             tokens_out=count(fields.get("outputTokens", fields.get("output_tokens"))),
-            cache_read_tokens=count(fields.get("cachedReadTokens")),
+            cache_read_tokens=read,
         )
         if agent in _BY_TURN:
             return now

@@ -2,10 +2,13 @@
 user has set it up."""
 
 import json
+import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from tests.support.programs import put_adapter, put_program
 from trunkline.execution.errors import TurnError
 from trunkline.execution.home import Home
 from trunkline.execution.json_object import Json
@@ -13,6 +16,7 @@ from trunkline.execution.runtimes.acp.presets import (
     PRESETS,
     AcpConfig,
     Launch,
+    keeps_own_login,
     launch,
     resume,
     wanted_of,
@@ -20,6 +24,7 @@ from trunkline.execution.runtimes.acp.presets import (
 from trunkline.execution.runtimes.packages import PACKAGES
 from trunkline.names import ACP_PRESETS
 from trunkline.permissions.modes import Confirm
+from trunkline.wire import resuming
 
 KEYS = {"openai": "sk-o", "anthropic": "sk-a", "gemini": "sk-g"}
 URL = "http://127.0.0.1:9/v1"
@@ -30,6 +35,9 @@ ANTHROPIC_AT = {"providers": {"anthropic": {"base_url": "http://127.0.0.1:9"}}}
 def installed(root: Path) -> Home:
     home = Home(root)
     for name in ACP_PRESETS:
+        if PACKAGES[name].adapter:
+            put_adapter(home.programs, name)
+            continue
         folder = home.programs / name / "node_modules" / ".bin"
         folder.mkdir(parents=True)
         (folder / PACKAGES[name].commands[0]).write_bytes(b"\x7fELF")
@@ -55,7 +63,8 @@ def test_there_is_a_preset_for_every_program_that_is_told_of() -> None:
 @pytest.mark.parametrize("preset", ACP_PRESETS)
 def test_without_keys_a_program_runs_as_its_user_has_set_it_up(tmp_path: Path, preset: str) -> None:
     made = launched(tmp_path, preset, model="", keys={}, llm_config={})
-    assert set(made.env) <= {"HOME", "OPENCODE_DISABLE_AUTOUPDATE"}
+    codex = {"CODEX_PATH", "INITIAL_AGENT_MODE", "NO_BROWSER"}
+    assert set(made.env) <= {"HOME", "OPENCODE_DISABLE_AUTOUPDATE", *codex}
     assert made.model == ""
 
 
@@ -109,8 +118,8 @@ def test_opencode_asks_where_the_agent_wants_to_be_asked(
     [
         ("goose", "dangerous", "GOOSE_MODE=smart_approve"),
         ("goose", "always", "GOOSE_MODE=approve"),
-        ("codex", "dangerous", 'approval_policy="on-request" sandbox_mode="read-only"'),
-        ("codex", "always", 'approval_policy="untrusted" sandbox_mode="read-only"'),
+        ("codex", "dangerous", "INITIAL_AGENT_MODE=read-only"),
+        ("codex", "always", "INITIAL_AGENT_MODE=read-only"),
         ("gemini", "dangerous", "--approval-mode=default"),
         ("gemini", "always", "--approval-mode=default"),
         ("copilot", "dangerous", "COPILOT_ALLOW_ALL=false"),
@@ -144,13 +153,20 @@ def test_gemini_takes_only_keys_of_its_maker(tmp_path: Path) -> None:
     assert launched(tmp_path / "b", "gemini", keys={"openai": "sk-o"}).env == {"HOME": "/h"}
 
 
-def test_codex_gets_a_provider_in_arguments_and_its_key_by_name(tmp_path: Path) -> None:
+def test_codex_gets_a_provider_in_its_configuration_and_its_key_by_name(tmp_path: Path) -> None:
     made = launched(tmp_path, "codex")
-    told = dict(word.split("=", 1) for word in made.argv[1:] if word != "-c")
-    assert told["model_providers.trunkline.base_url"] == f'"{URL}"'
-    assert told["model_providers.trunkline.env_key"] == '"ACP_MODEL_KEY"'
-    assert told["model"] == '"gpt-x"'
+    told = json.loads(made.env["CODEX_CONFIG"])
+    assert told["model_provider"] == made.env["MODEL_PROVIDER"]
+    provider = told["model_providers"][told["model_provider"]]
+    assert (provider["base_url"], provider["env_key"]) == (URL, "ACP_MODEL_KEY")
+    assert told["model"] == "gpt-x"
     assert made.env["ACP_MODEL_KEY"] == "sk-o"
+    assert [name for name, value in made.env.items() if "sk-o" in value] == ["ACP_MODEL_KEY"]
+
+
+def test_codex_asks_people_and_no_other_model(tmp_path: Path) -> None:
+    made = launched(tmp_path, "codex", keys={}, llm_config={})
+    assert made.env["INITIAL_AGENT_MODE"] == "workspace-write"
 
 
 def test_goose_gets_a_host(tmp_path: Path) -> None:
@@ -187,14 +203,74 @@ def test_how_to_go_on_in_a_terminal_is_told_safely(tmp_path: Path) -> None:
     assert told["folder"] == str(tmp_path)
 
 
-def test_what_codex_needs_beside_itself_is_found_behind_what_the_machine_has(
+OLD = '{"name": "x", "version": "0.99.0"}'
+
+
+def with_codex(root: Path, path: str) -> str:
+    """Which program the adapter is told to drive; an empty text: its own."""
+    wanted = wanted_of("gpt-x", "never", KEYS, OPENAI_AT, {})
+    made = launch(AcpConfig(preset="codex"), wanted, installed(root), {"PATH": path})
+    name = PACKAGES["codex"].name
+    return "" if name in made.env["CODEX_PATH"] else made.env["CODEX_PATH"]
+
+
+def test_codex_is_the_users_own_where_there_is_one(tmp_path: Path) -> None:
+    own = put_program(tmp_path / "bin", "codex")
+    assert with_codex(tmp_path / "a", str(own.parent)) == str(own)
+    assert with_codex(tmp_path / "b", "") == ""
+
+
+def test_a_codex_that_is_too_old_for_the_adapter_or_cannot_start_is_not_used(
     tmp_path: Path,
 ) -> None:
-    home = installed(tmp_path)
-    place = home.programs / "codex" / "node_modules/@openai/codex-linux-x64/vendor/musl"
-    (place / "codex-resources").mkdir(parents=True)
-    wanted = wanted_of("gpt-x", "never", KEYS, OPENAI_AT, {})
-    made = launch(AcpConfig(preset="codex"), wanted, home, {"PATH": "/usr/bin"})
-    assert made.env["PATH"] == f"/usr/bin:{place / 'codex-resources'}"
-    made = launch(AcpConfig(preset="goose"), wanted, home, {"PATH": "/usr/bin"})
-    assert made.env["PATH"] == "/usr/bin"
+    old = put_program(tmp_path / "node_modules/x", "codex")
+    (old.parent / "package.json").write_text(OLD)
+    assert with_codex(tmp_path / "a", str(old.parent)) == ""
+    script = tmp_path / "bin" / "codex"
+    put_program(script.parent, "codex").write_text("#!/usr/bin/env node\n")
+    assert with_codex(tmp_path / "b", str(script.parent)) == ""
+    put_program(script.parent, "node")
+    assert with_codex(tmp_path / "c", str(script.parent)) == str(script)
+
+
+def test_who_has_codex_and_not_the_adapter_is_told_so(tmp_path: Path) -> None:
+    own = put_program(tmp_path / "bin", "codex")
+    wanted = wanted_of("", "never", {}, {}, {})
+    with pytest.raises(TurnError, match=f"codex is here .{own}., but not the adapter"):
+        launch(AcpConfig(preset="codex"), wanted, Home(tmp_path), {"PATH": str(own.parent)})
+
+
+@pytest.mark.parametrize(
+    ("preset", "saved", "keeps"),
+    [
+        ("codex", {"program": "codex", "session_id": "c"}, True),  # adopted
+        ("codex", {"program": "codex", "usage": {}, "provider_url": ""}, True),
+        ("codex", {"program": "codex", "usage": {}, "provider_url": URL}, False),
+        ("codex", {"program": "codex", "usage": {}}, False),  # of an older version
+        ("codex", {}, False),
+        ("codex", {"program": "opencode", "session_id": "c"}, False),
+        ("opencode", {"program": "opencode", "session_id": "c"}, False),
+    ],
+)
+def test_a_conversation_of_codex_stays_with_the_login_that_it_began_with(
+    preset: str, saved: Json, keeps: bool
+) -> None:
+    assert keeps_own_login(AcpConfig(preset=preset), saved) is keeps
+
+
+def test_the_provider_of_a_conversation_of_codex_is_in_the_command_that_goes_on_with_it(
+    tmp_path: Path,
+) -> None:
+    with_key = resume(launched(tmp_path / "a", "codex"), "c-1", tmp_path)
+    program, *settings, name, session_id = shlex.split(with_key["command"])
+    assert (program, name, session_id) == ("codex", "resume", "c-1")
+    assert settings[:3] == ["-c", "model_provider=trunkline", "-c"]
+    told = tomllib.loads(settings[3])["model_providers"]["trunkline"]
+    assert (told["base_url"], told["env_key"]) == (URL, "OPENAI_API_KEY")
+    own = resume(launched(tmp_path / "b", "codex", keys={}, llm_config={}), "c-1", tmp_path)
+    assert own["command"] == "codex resume c-1"
+
+
+def test_an_address_that_is_none_gets_into_no_command() -> None:
+    for url in ('http://x/"}; rm', "ftp://x", "$(rm)", "http://x/\n"):
+        assert resuming.command("codex", "c-1", url) == "codex resume c-1"

@@ -274,6 +274,30 @@ async def test_an_error_of_the_agent_is_told_in_its_own_words(
     assert (await acp.play({"say": "on"}))["content"] == "on"
 
 
+async def test_an_adapter_whose_program_has_ended_tells_of_a_crash(acp: Acp) -> None:
+    await acp.host()
+    end = await acp.play({"fail": [1001, "it was killed by SIGKILL"]})
+    assert end["code"] == "RUNTIME_CRASHED"
+    assert "SIGKILL" in end["error"]
+
+
+async def test_a_new_session_gets_its_title_from_us_where_the_agent_takes_one(acp: Acp) -> None:
+    await acp.host("--titles")
+    end = await acp.play({"heard": "session/set_title"})
+    [told] = json.loads(end["content"])
+    assert told["title"].startswith('[{"heard"')
+
+
+async def test_a_conversation_that_somebody_else_has_open_is_not_begun_anew(acp: Acp) -> None:
+    await acp.host()
+    await acp.play({"say": "on"})
+    assert await acp.stop() == 0
+    await acp.host("--in-use")
+    end = await acp.play({"say": "on"})
+    assert end["code"] == "RUNTIME_FAILED"
+    assert "open in a terminal" in end["error"]
+
+
 @pytest.mark.parametrize(
     ("reason", "code"), [("refusal", "MODEL_REFUSED"), ("max_turn_requests", "TURN_LIMIT")]
 )

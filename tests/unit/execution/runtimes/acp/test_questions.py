@@ -226,6 +226,37 @@ async def test_a_form_is_asked_in_words_field_by_field(acp: Acp) -> None:
     assert kinds == ["input", "select", "input", "input", "select"]
 
 
+async def test_a_field_that_takes_several_choices_is_asked_for_several(acp: Acp) -> None:
+    await acp.host()
+    colours = [{"const": "r", "title": "Red"}, {"const": "g", "title": "Green"}]
+    colours.append({"const": "b", "title": "Blue"})
+    field: Json = {"type": "array", "items": {"anyOf": colours}, "minItems": 2}
+    turn = acp.begin(form(colours=field, words={"type": "array", "items": {"type": "string"}}))
+    for number, answer in enumerate((["Red", "Mauve"], ["Red"], ["Blue", "Red"], "one, two")):
+        asked = await acp.event("approval_request", number)
+        assert asked.get("multi_select") is (True if number < 3 else None)
+        acp.answer(asked["request_id"], True, answer)
+    content = {"colours": ["r", "b"], "words": ["one", "two"]}
+    assert json.loads((await acp.end(turn))["content"]) == {"action": "accept", "content": content}
+
+
+@pytest.mark.parametrize(
+    ("answer", "given"),
+    [("Red", ["Red"]), ("Red, Blue", ["Red", "Blue"]), (["(leave it out)"], None), ([], None)],
+)
+async def test_several_choices_may_be_said_in_words_or_be_left_out(
+    acp: Acp, answer: Any, given: Any
+) -> None:
+    await acp.host()
+    asked_for = form(colours={"type": "array", "items": {"enum": ["Red", "Green", "Blue"]}})
+    asked_for["ask"][1]["requestedSchema"]["required"] = []
+    turn = acp.begin(asked_for)
+    asked = await acp.event("approval_request")
+    acp.answer(asked["request_id"], True, answer)
+    content = {} if given is None else {"colours": given}
+    assert json.loads((await acp.end(turn))["content"]) == {"action": "accept", "content": content}
+
+
 async def test_who_declines_a_form_declines_all_of_it(acp: Acp) -> None:
     await acp.host()
     turn = acp.begin(form(name={"type": "string"}, more={"type": "string"}))

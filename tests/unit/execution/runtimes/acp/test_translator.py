@@ -195,6 +195,49 @@ def test_what_an_agent_says_of_its_own_errors_is_no_answer() -> None:
     assert (translator.answer, translator.lone_text) == ("", words)
 
 
+def test_words_of_codexs_adapter_have_no_name_and_are_no_answer() -> None:
+    translator = Translator()
+    translator.names_words = True
+    translator.begin()
+    named = update(
+        "agent_message_chunk", messageId="m", content={"type": "text", "text": "So.\n\n"}
+    )
+    [answer] = translator.take("session/update", named)
+    [own] = translator.take("session/update", said("The disk is full.\n\n"))
+    assert (answer["type"], own["type"]) == ("text_chunk", "thinking")
+    assert (translator.answer, translator.lone_text) == ("So.", "The disk is full.\n\n")
+
+
+def test_what_a_command_printed_may_be_told_beside_the_call() -> None:
+    translator = Translator()
+    call = update(
+        "tool_call", toolCallId="c", kind="execute", name="exec_command", rawInput={"a": 1}
+    )
+    translator.take("session/update", call)
+    printed = {"_meta": {"terminal_output_delta": {"data": "forty-two\n", "terminal_id": "c"}}}
+    done = update("tool_call_update", toolCallId="c", status="completed", **printed)
+    piece, end = translator.take("session/update", done)
+    assert (piece["content"], end["result"]) == ("forty-two\n", "forty-two\n")
+    assert end["tool_name"] == "execute"
+
+
+def test_a_call_keeps_the_name_that_it_began_with() -> None:
+    translator = Translator()
+    call = update("tool_call", toolCallId="c", kind="execute", rawInput={"a": 1})
+    translator.take("session/update", call)
+    done = update("tool_call_update", toolCallId="c", name="other", status="completed")
+    [end] = translator.take("session/update", done)
+    assert end["tool_name"] == "execute"
+
+
+def test_codex_tells_a_turns_usage_and_leaves_out_what_the_cache_had() -> None:
+    usage = Usage()
+    told = {"inputTokens": 11, "cachedReadTokens": 100, "cachedWriteTokens": 20, "outputTokens": 7}
+    for _ in range(2):
+        share = usage.share("@agentclientprotocol/codex-acp", {"usage": told})
+        assert (share.tokens_in, share.tokens_out, share.cache_read_tokens) == (131, 7, 100)
+
+
 def test_usage_is_found_where_gemini_has_it_and_is_the_turns() -> None:
     usage = Usage()
     told = {"_meta": {"quota": {"token_count": {"input_tokens": 22, "output_tokens": 14}}}}

@@ -29,6 +29,7 @@ export const Plan = memo(function Plan({ row }: { row: PlanRow }) {
   const done = row.tasks.filter((task) => task.status === "completed").length;
   const state = { completed: t.taskDone, in_progress: t.taskNow, pending: t.taskPending };
   const icon = { completed: Check, in_progress: CircleDot, pending: Circle };
+  if (row.tasks.length === 0) return null; // it was taken back
   return (
     <Fold foldKey={row.key} isOpenAtFirst className={cards.card} summary={t.plan(done, row.tasks.length)}>
       {() => (
