@@ -1,6 +1,7 @@
 """The fence, tried from inside: a command of a real session, and every way out that we know."""
 
 import asyncio
+import ctypes
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
@@ -25,7 +27,7 @@ from trunkline.execution.fence import probe, words
 from trunkline.execution.fence.access import Access
 from trunkline.execution.fence.groups import Groups
 from trunkline.execution.fence.machine import Fence
-from trunkline.execution.fence.profile import TASKS_MAX, Profile
+from trunkline.execution.fence.profile import SHARED_MEMORY_BYTES_MAX, TASKS_MAX, Profile
 from trunkline.execution.home import Home
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
@@ -35,8 +37,8 @@ from trunkline.execution.session.process import Patience, SessionProcess
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 
 FOUND = probe.look()
-OLD = probe.look(abi_max=2)
-"""As on Debian 12: no word about signals and the sizes of files."""
+OLD = msgspec.structs.replace(probe.look(abi_max=2), mounts=False)
+"""As on Debian 12 in a container: no word about signals and the sizes of files, no namespaces."""
 
 
 REFUSED = [
@@ -62,8 +64,10 @@ pytestmark = pytest.mark.skipif(not FOUND.files, reason=words.told(FOUND, "auto"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("fence")
+def place() -> Iterator[Path]:
+    """Not below `/tmp`: sessions of a machine that lives there have none for themselves."""
+    with tempfile.TemporaryDirectory(prefix="trunkline-test-", dir="/var/tmp") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +94,7 @@ def targets(place: Path, victim: subprocess.Popen[bytes]) -> Iterator[dict[str, 
     token = place / "data" / "admin-token"
     token.parent.mkdir()
     token.write_text("admin")
+    (token.parent / "no-group").mkdir()
     mode_file = token.parent / "mode"
     mode_file.write_text("x")
     os.close(home.claim())
@@ -99,6 +104,11 @@ def targets(place: Path, victim: subprocess.Popen[bytes]) -> Iterator[dict[str, 
     (user / ".ssh" / "id").write_text("key")
     key = Path("/dev/shm") / f"trunkline-test-{os.getpid()}"
     key.write_text("sk-key")
+    common = Path("/tmp") / f"trunkline-test-{os.getpid()}"
+    common.write_text("x")
+    handle, plain = tempfile.mkstemp(prefix="trunkline-test-", dir="/var/tmp")
+    os.close(handle)
+    memory = ctypes.CDLL(None).shmget(os.getpid(), 4096, 0o1600)
     abstract = f"trunkline-test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX) as path_socket, socket.socket(socket.AF_UNIX) as nameless:
         path_socket.bind(str(place / "s.sock"))
@@ -109,6 +119,9 @@ def targets(place: Path, victim: subprocess.Popen[bytes]) -> Iterator[dict[str, 
             "other_file": str(other),
             "admin_token": str(token),
             "mode_file": str(mode_file),
+            "plain_file": plain,
+            "common_file": str(common),
+            "memory_key": str(os.getpid()),
             "lock": str(home.run / "daemon.lock"),
             "outbox": str(home.outbox),
             "shm_key": str(key),
@@ -119,7 +132,9 @@ def targets(place: Path, victim: subprocess.Popen[bytes]) -> Iterator[dict[str, 
             "python": sysconfig.get_path("purelib"),
             "home": str(user),
         }
-    key.unlink()
+    ctypes.CDLL(None).shmctl(memory, 0, None)
+    for path in (key, common, Path(plain)):
+        path.unlink()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -137,10 +152,10 @@ async def manager(
     def profile(start: ipc.Start, access: Access | None = None) -> Profile | None:
         made = fence.profile(start, access)
         assert made is not None
-        changes = {
+        changes: dict[str, dict[str, object]] = {
             "s-few": {"processes": 4},
             "s-bomb": {"tasks": TASKS},
-            "s-old": {"landlock_abi": OLD.landlock_abi},
+            "s-old": {"landlock_abi": OLD.landlock_abi, "mounts": None},
         }
         if start.session_id == "s-bomb" and made.group:
             (Path(made.group) / "pids.max").write_text(str(TASKS))
@@ -219,7 +234,9 @@ async def ran(line: RecordingLine, command: str, session_id: str = "s-1") -> str
 async def test_a_way_out_is_closed(
     session_id: str, name: str, outcomes: dict[str, dict[str, str]]
 ) -> None:
-    assert outcomes[session_id][name] == "refused"
+    """Where it has mounts of its own, what is hidden is not even there."""
+    is_hidden = FOUND.mounts and session_id == "s-1" and outcomes[session_id][name] == "not there"
+    assert is_hidden or outcomes[session_id][name] == "refused"
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -227,9 +244,19 @@ async def test_what_an_older_kernel_cannot_close_is_said_in_words(
     outcomes: dict[str, dict[str, str]],
 ) -> None:
     opened = {name for name, can in refused_where(OLD).items() if not can}
-    assert opened == {"signal_another_process", "signal_the_session", "signal_the_daemon_by_pidfd"}
+    assert opened == {
+        "signal_another_process",
+        "signal_the_session",
+        "signal_the_daemon_by_pidfd",
+        "change_the_mode_of_a_file",
+        "change_the_mode_of_a_file_that_is_not_hidden",
+        "change_the_times_of_a_file_that_is_not_hidden",
+        "see_that_a_file_is_there",
+        "attach_shared_memory_of_another_program",
+    }
     assert {name for name in opened if outcomes["s-old"][name].startswith("gained")} == opened
-    assert "files: kernel; signals: no (old kernel); sockets: blocked" in words.told(OLD, "auto")
+    told = words.told(OLD, "auto")
+    assert "files: kernel; mounts: no (this system allows none); signals: no (old kernel)" in told
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -241,7 +268,7 @@ async def test_what_cannot_be_closed_is_known_and_told(
     gained = {name for name in NOT_COVERED if outcomes["s-1"][name].startswith("gained")}
     assert gained == NOT_COVERED
     guide = (Path(__file__).parents[4] / "docs" / "guide" / "fence.md").read_text()
-    for sentence in words.NOT_COVERED:
+    for sentence in (*words.NOT_COVERED, *words.NOT_COVERED_WITHOUT_MOUNTS):
         assert sentence in guide
 
 
@@ -251,6 +278,37 @@ async def test_a_command_works_as_ever_inside(line: RecordingLine) -> None:
     done = await ran(line, 'mktemp && echo x > made && cat made && git --version && echo "$TMPDIR"')
     assert "x\ngit version" in done
     assert done.count("/.semibot/sessions/s-1/tmp") == 2
+
+
+POOL = "import concurrent.futures as c; print(sum(c.ProcessPoolExecutor(2).map(abs, range(-9, 1))))"
+SIZE = "import os; found = os.statvfs('/dev/shm'); print(found.f_blocks * found.f_frsize)"
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.usefixtures("manager")
+@pytest.mark.skipif(not FOUND.mounts, reason="no mounts of a session's own here")
+async def test_a_process_pool_works_in_a_command(line: RecordingLine) -> None:
+    for session_id in ("s-1", "s-list"):
+        assert await ran(line, f'{sys.executable} -c "{POOL}"', session_id) == "45"
+    size = await ran(line, f'{sys.executable} -c "{SIZE}"')
+    assert size == str(SHARED_MEMORY_BYTES_MAX)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.usefixtures("manager")
+@pytest.mark.skipif(not FOUND.mounts, reason="no mounts of a session's own here")
+async def test_a_session_has_a_temporary_folder_that_is_nobody_elses(
+    place: Path, targets: dict[str, str], line: RecordingLine
+) -> None:
+    made = await ran(line, "file=$(mktemp -p /tmp) && echo private > $file && echo $file")
+    assert made.startswith("/tmp/tmp.")
+    assert await ran(line, f"cat {made} $TMPDIR/{Path(made).name}") == "private\nprivate"
+    for session_id in ("s-few", "s-old"):
+        assert "No such file" in await ran(line, f"cat {made}", session_id)
+    assert not Path(made).exists()
+    told = await ran(line, f"cat {targets['common_file']}")
+    assert "No such file" in told
+    assert "/tmp and /dev/shm of this session's own" in told
 
 
 @pytest.mark.asyncio(loop_scope="module")
