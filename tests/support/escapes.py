@@ -1,7 +1,7 @@
-"""Tried from inside of a fence: each way out, on its own. A program, with no imports of ours.
+"""Tried from inside of a fence: each way out, on its own. A program.
 
-`python escapes.py TARGETS.json` prints a JSON object: by name, `refused`, `not there`, or what was
-gained.
+`python -m tests.support.escapes TARGETS.json` prints a JSON object: by name, `refused`, `not there`
+or what was gained.
 """
 
 import ctypes
@@ -13,40 +13,12 @@ import signal
 import socket
 import stat
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-REFUSALS = (
-    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.EXDEV),
-    *(errno.ENOSYS, errno.EAFNOSUPPORT),
-)
+from tests.support import mount_escapes as mount_escapes
+from tests.support.escaping import ESCAPES, TARGETS, at, call, escape, outcome, pid
+
 HARMLESS = signal.SIGURG  # whoever gets it takes no notice
-libc = ctypes.CDLL(None, use_errno=True)
-IS_ARM = os.uname().machine == "aarch64"
-
-TARGETS: dict[str, str] = {}
-ESCAPES: dict[str, Callable[[], object]] = {}
-
-
-def escape(attempt: Callable[[], object]) -> Callable[[], object]:
-    ESCAPES[attempt.__name__] = attempt
-    return attempt
-
-
-def at(name: str) -> Path:
-    return Path(TARGETS[name])
-
-
-def pid(name: str) -> int:
-    return int(TARGETS[name])
-
-
-def call(x86: int, arm: int, *arguments: object) -> int:
-    result = libc.syscall(arm if IS_ARM else x86, *arguments)
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return int(result)
 
 
 @escape
@@ -303,17 +275,6 @@ def mount_something() -> object:
 
 
 @escape
-def take_off_what_lies_over_the_data() -> object:
-    return call(166, 39, bytes(at("admin_token").parent), 2)
-
-
-@escape
-def make_all_mounts_writable_again() -> object:
-    read_only_off = (ctypes.c_uint64 * 4)(0, 1, 0, 0)
-    return call(442, 442, -100, b"/", 0x8000, read_only_off, ctypes.c_size_t(32))
-
-
-@escape
 def make_a_user_namespace() -> object:
     return call(272, 97, 0x10000000)
 
@@ -385,72 +346,6 @@ def win_rights_by_a_setuid_program() -> object:
     if "NoNewPrivs:\t1" in status:
         raise PermissionError(errno.EPERM, "no new rights")
     return "could"
-
-
-# What Landlock and seccomp cannot keep from a program of the same user, and mounts of its own can.
-
-
-@escape
-def change_the_mode_of_a_file() -> object:
-    at("mode_file").chmod(0o640)
-    return "done"
-
-
-@escape
-def change_the_mode_of_a_file_that_is_not_hidden() -> object:
-    at("plain_file").chmod(0o640)
-    return "done"
-
-
-@escape
-def change_the_times_of_a_file_that_is_not_hidden() -> object:
-    os.utime(at("plain_file"), (0, 0))
-    return "done"
-
-
-@escape
-def see_that_a_file_is_there() -> object:
-    return at("admin_token").stat()
-
-
-@escape
-def attach_shared_memory_of_another_program() -> object:
-    segment = libc.shmget(int(TARGETS["memory_key"]), 0, 0)
-    libc.shmat.restype = ctypes.c_void_p
-    if segment < 0 or libc.shmat(segment, None, 0o10000) == ctypes.c_void_p(-1).value:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return "done"
-
-
-# What nothing keeps from it: named in the guide.
-
-
-@escape
-def change_the_mode_of_what_the_session_itself_keeps() -> object:
-    at("own_file").chmod(0o600)
-    return "done"
-
-
-@escape
-def see_that_a_file_is_there_that_is_not_hidden() -> object:
-    return at("plain_file").stat()
-
-
-@escape
-def see_the_command_line_of_another_process() -> object:
-    return Path(f"/proc/{pid('victim')}/cmdline").read_bytes()
-
-
-def outcome(attempt: Callable[[], object]) -> str:
-    try:
-        gained = attempt()
-    except OSError as error:
-        if error.errno == errno.ENOENT:
-            return "not there"
-        refused = error.errno in REFUSALS
-        return "refused" if refused else f"failed: {error}"
-    return f"gained: {gained!r}"[:200]
 
 
 if __name__ == "__main__":

@@ -1,14 +1,11 @@
 """The fence, tried from inside: a command of a real session, and every way out that we know."""
 
 import asyncio
-import ctypes
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -19,7 +16,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from tests.support import escapes, network_escapes
+from tests.support import escape_targets, escapes, escaping, mount_escapes, network_escapes
 from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
 from tests.support.refusals import NOT_COVERED, refused_where
@@ -85,56 +82,8 @@ def victim(place: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 @pytest.fixture(scope="module")
 def targets(place: Path, victim: subprocess.Popen[bytes]) -> Iterator[dict[str, str]]:
-    """What others have on this machine, and what must stay theirs."""
-    home = Home(place / "home")
-    home.make()
-    other = home.session("s-2") / "memory" / "conversation.md"
-    other.parent.mkdir(parents=True)
-    other.write_text("what s-2 said")
-    token = place / "data" / "admin-token"
-    token.parent.mkdir()
-    token.write_text("admin")
-    (token.parent / "no-group").mkdir()
-    mode_file = token.parent / "mode"
-    mode_file.write_text("x")
-    os.close(home.claim())
-    (home.outbox / "s-2.log").write_text("unsent")
-    user = place / "user"
-    (user / ".ssh").mkdir(parents=True)
-    (user / ".ssh" / "id").write_text("key")
-    key = Path("/dev/shm") / f"trunkline-test-{os.getpid()}"
-    key.write_text("sk-key")
-    common = Path("/tmp") / f"trunkline-test-{os.getpid()}"
-    common.write_text("x")
-    handle, plain = tempfile.mkstemp(prefix="trunkline-test-", dir="/var/tmp")
-    os.close(handle)
-    memory = ctypes.CDLL(None).shmget(os.getpid(), 4096, 0o1600)
-    abstract = f"trunkline-test-{os.getpid()}"
-    with socket.socket(socket.AF_UNIX) as path_socket, socket.socket(socket.AF_UNIX) as nameless:
-        path_socket.bind(str(place / "s.sock"))
-        path_socket.listen()
-        nameless.bind("\0" + abstract)
-        nameless.listen()
-        yield {
-            "other_file": str(other),
-            "admin_token": str(token),
-            "mode_file": str(mode_file),
-            "plain_file": plain,
-            "common_file": str(common),
-            "memory_key": str(os.getpid()),
-            "lock": str(home.run / "daemon.lock"),
-            "outbox": str(home.outbox),
-            "shm_key": str(key),
-            "socket": str(place / "s.sock"),
-            "abstract": abstract,
-            "victim": str(victim.pid),
-            "daemon": str(os.getpid()),
-            "python": sysconfig.get_path("purelib"),
-            "home": str(user),
-        }
-    ctypes.CDLL(None).shmctl(memory, 0, None)
-    for path in (key, common, Path(plain)):
-        path.unlink()
+    with escape_targets.made(place, victim.pid) as found:
+        yield found
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -212,9 +161,14 @@ async def outcomes(
         told = {**targets, "session": str(adapter.pid), "own_file": str(own), "group": group}
         folder = workspace / f"of-{session_id}"
         folder.mkdir()
-        shutil.copy(escapes.__file__, folder / "escapes.py")
+        program = folder / "tests" / "support"
+        program.mkdir(parents=True)
+        for package in (program.parent, program):
+            (package / "__init__.py").touch()
+        for module in (escaping, escapes, mount_escapes):
+            shutil.copy(module.__file__, program)
         (folder / "targets.json").write_text(json.dumps(told))
-        command = f"cd {folder.name} && {sys.executable} escapes.py targets.json"
+        command = f"cd {folder.name} && {sys.executable} -m tests.support.escapes targets.json"
         printed = await ran(line, command, session_id)
         found[session_id] = dict(json.loads(printed))
     return found
@@ -245,13 +199,9 @@ async def test_what_an_older_kernel_cannot_close_is_said_in_words(
 ) -> None:
     opened = {name for name, can in refused_where(OLD).items() if not can}
     assert opened == {
-        "signal_another_process",
-        "signal_the_session",
-        "signal_the_daemon_by_pidfd",
-        "change_the_mode_of_a_file",
-        "change_the_mode_of_a_file_that_is_not_hidden",
-        "change_the_times_of_a_file_that_is_not_hidden",
-        "see_that_a_file_is_there",
+        *("signal_another_process", "signal_the_session", "signal_the_daemon_by_pidfd"),
+        *("change_the_mode_of_a_file", "change_the_mode_of_a_file_that_is_not_hidden"),
+        *("change_the_times_of_a_file_that_is_not_hidden", "see_that_a_file_is_there"),
         "attach_shared_memory_of_another_program",
     }
     assert {name for name in opened if outcomes["s-old"][name].startswith("gained")} == opened
@@ -264,7 +214,7 @@ async def test_what_cannot_be_closed_is_known_and_told(
     outcomes: dict[str, dict[str, str]],
 ) -> None:
     """Whoever closes one of these takes it out of the guide."""
-    assert set(escapes.ESCAPES) == set(refused_where(FOUND)) | NOT_COVERED
+    assert set(escaping.ESCAPES) == set(refused_where(FOUND)) | NOT_COVERED
     gained = {name for name in NOT_COVERED if outcomes["s-1"][name].startswith("gained")}
     assert gained == NOT_COVERED
     guide = (Path(__file__).parents[4] / "docs" / "guide" / "fence.md").read_text()

@@ -252,6 +252,7 @@ if os.geteuid() == 0:
     os.setgroups([])
     os.setresgid(65534, 65534, 65534)
     os.setresuid(65534, 65534, 65534)
+family.show_memory()  # which a change of the user has hidden
 shown = probe.look()
 family.hide_memory()
 print(shown == probe.look(), shown)
