@@ -166,7 +166,7 @@ async def outcomes(
         for package in (program.parent, program):
             (package / "__init__.py").touch()
         for module in (escaping, escapes, mount_escapes):
-            shutil.copy(module.__file__, program)
+            shutil.copy(str(module.__file__), program)
         (folder / "targets.json").write_text(json.dumps(told))
         command = f"cd {folder.name} && {sys.executable} -m tests.support.escapes targets.json"
         printed = await ran(line, command, session_id)
