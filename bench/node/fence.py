@@ -21,6 +21,7 @@ from bench import budgets
 from bench.results import Metric, Results
 from trunkline.execution.errors import ExecutionError
 from trunkline.execution.fence import inside, probe
+from trunkline.execution.fence.groups import Groups
 from trunkline.execution.fence.machine import Fence
 from trunkline.execution.fence.profile import Profile
 from trunkline.execution.home import Home
@@ -44,11 +45,16 @@ def fence(_number: int, results: Results) -> list[str]:
         with tempfile.TemporaryDirectory(prefix="bench-") as folder:
             home = Home(Path(folder) / "home")
             home.make()
-            made = Fence(home, "require", found)
-            without_ms, with_ms = asyncio.run(_starts(home, made))
-            results.add(Metric.FENCE_START, OURS, _usual(with_ms) - _usual(without_ms))
-            without_ms, with_ms = _commands(home, made)
-            results.add(Metric.FENCE_COMMAND, OURS, _usual(with_ms) - _usual(without_ms))
+            groups = Groups.below_ours()  # as a daemon has them, where it can
+            made = Fence(home, "require", found, hidden=[Path(folder) / "data"], groups=groups)
+            try:
+                without_ms, with_ms = asyncio.run(_starts(home, made))
+                results.add(Metric.FENCE_START, OURS, _usual(with_ms) - _usual(without_ms))
+                without_ms, with_ms = _commands(home, made)
+                results.add(Metric.FENCE_COMMAND, OURS, _usual(with_ms) - _usual(without_ms))
+            finally:
+                if groups is not None:
+                    groups.sweep(is_over=True)
     except (OSError, ExecutionError, TimeoutError, subprocess.SubprocessError) as error:
         return [f"fence: {error}"]
     return []

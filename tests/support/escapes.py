@@ -1,6 +1,7 @@
-"""Tried from inside of a fence: each way out, on its own. A program, with no imports of ours.
+"""Tried from inside of a fence: each way out, on its own. A program.
 
-`python escapes.py TARGETS.json` prints a JSON object: by name, `refused` or what was gained.
+`python -m tests.support.escapes TARGETS.json` prints a JSON object: by name, `refused`, `not there`
+or what was gained.
 """
 
 import ctypes
@@ -12,37 +13,12 @@ import signal
 import socket
 import stat
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-REFUSALS = (errno.EACCES, errno.EPERM, errno.ENOSYS, errno.EAFNOSUPPORT, errno.EXDEV)
+from tests.support import mount_escapes as mount_escapes
+from tests.support.escaping import ESCAPES, TARGETS, at, call, escape, outcome, pid
+
 HARMLESS = signal.SIGURG  # whoever gets it takes no notice
-libc = ctypes.CDLL(None, use_errno=True)
-IS_ARM = os.uname().machine == "aarch64"
-
-TARGETS: dict[str, str] = {}
-ESCAPES: dict[str, Callable[[], object]] = {}
-
-
-def escape(attempt: Callable[[], object]) -> Callable[[], object]:
-    ESCAPES[attempt.__name__] = attempt
-    return attempt
-
-
-def at(name: str) -> Path:
-    return Path(TARGETS[name])
-
-
-def pid(name: str) -> int:
-    return int(TARGETS[name])
-
-
-def call(x86: int, arm: int, *arguments: object) -> int:
-    result = libc.syscall(arm if IS_ARM else x86, *arguments)
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return int(result)
 
 
 @escape
@@ -350,8 +326,13 @@ def write_into_our_program() -> object:
 
 
 @escape
-def write_into_the_common_temporary_folder() -> object:
-    return Path(f"/tmp/trunkline-planted-{os.getpid()}").write_text("x")
+def read_what_others_keep_in_the_common_temporary_folder() -> object:
+    return at("common_file").read_text()
+
+
+@escape
+def change_what_others_keep_in_the_common_temporary_folder() -> object:
+    return os.open(at("common_file"), os.O_WRONLY)
 
 
 @escape
@@ -365,34 +346,6 @@ def win_rights_by_a_setuid_program() -> object:
     if "NoNewPrivs:\t1" in status:
         raise PermissionError(errno.EPERM, "no new rights")
     return "could"
-
-
-# What Landlock and seccomp cannot keep from a program of the same user: named in the guide.
-
-
-@escape
-def change_the_mode_of_a_file() -> object:
-    at("mode_file").chmod(0o640)
-    return "done"
-
-
-@escape
-def see_that_a_file_is_there() -> object:
-    return at("admin_token").stat()
-
-
-@escape
-def see_the_command_line_of_another_process() -> object:
-    return Path(f"/proc/{pid('victim')}/cmdline").read_bytes()
-
-
-def outcome(attempt: Callable[[], object]) -> str:
-    try:
-        gained = attempt()
-    except OSError as error:
-        refused = error.errno in REFUSALS
-        return "refused" if refused else f"failed: {error}"
-    return f"gained: {gained!r}"[:200]
 
 
 if __name__ == "__main__":

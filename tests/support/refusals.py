@@ -53,6 +53,8 @@ def refused_where(found: Found) -> dict[str, bool]:
         "read_the_kernels_keys": found.calls,
         "add_a_key": found.calls,
         "mount_something": found.files or found.calls,
+        "take_off_what_lies_over_the_data": found.files or found.calls,
+        "make_all_mounts_writable_again": found.files or found.calls,
         "make_a_user_namespace": found.calls,
         "join_another_namespace": found.calls,
         "change_the_root": found.calls,
@@ -63,15 +65,21 @@ def refused_where(found: Found) -> dict[str, bool]:
         "lift_the_bound_of_the_control_group": found.files,
         "write_into_the_system": found.files,
         "write_into_our_program": found.files,
-        "write_into_the_common_temporary_folder": found.files,
+        "read_what_others_keep_in_the_common_temporary_folder": found.files,
+        "change_what_others_keep_in_the_common_temporary_folder": found.files,
         "read_the_users_ssh_keys": found.files,
         "win_rights_by_a_setuid_program": found.files or found.calls,
+        "change_the_mode_of_a_file": found.mounts,
+        "change_the_mode_of_a_file_that_is_not_hidden": found.mounts,
+        "change_the_times_of_a_file_that_is_not_hidden": found.mounts,
+        "see_that_a_file_is_there": found.mounts,
+        "attach_shared_memory_of_another_program": found.mounts,
     }
 
 
 NOT_COVERED = {
-    "change_the_mode_of_a_file",
-    "see_that_a_file_is_there",
+    "change_the_mode_of_what_the_session_itself_keeps",
+    "see_that_a_file_is_there_that_is_not_hidden",
     "see_the_command_line_of_another_process",
 }
 """What no system refuses yet: the guide says so."""

@@ -54,9 +54,14 @@ def widened(
     if access.sockets and not keeps_sockets:
         _refuse("this system cannot let a command connect to one socket and to no other")
     sockets = [_socket(path, hidden) for path in access.sockets]
+    mounts = allowed.mounts
+    if mounts is not None:
+        kept_apart = set(profile.private([*read, *write])) & set(mounts.private)
+        mounts = msgspec.structs.replace(mounts, private=sorted(kept_apart))
     return msgspec.structs.replace(
         allowed,
         mode="require",
+        mounts=mounts,
         own=[],
         granted=read,
         write=[*allowed.write, *write],

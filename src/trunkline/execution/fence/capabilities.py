@@ -26,7 +26,16 @@ def drop() -> None:
     for number in range(_LAST + 1):
         if number not in _KEPT:
             _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)  # unknown to an old kernel: not there
-    kept = sum(1 << number for number in _KEPT)
+    _keep(sum(1 << number for number in _KEPT))
+
+
+def drop_all() -> None:
+    """What a user has in a user namespace of its own: until it starts another program. Raises
+    OSError."""
+    _keep(0)
+
+
+def _keep(kept: int) -> None:
     low, high = kept & 0xFFFFFFFF, kept >> 32
     data = struct.pack("=6I", low, low, 0, high, high, 0)
     call = _CAPSET.get(os.uname().machine)

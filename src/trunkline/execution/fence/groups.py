@@ -69,8 +69,11 @@ class Groups:
     def below_ours(cls, now: Callable[[], float] = time.monotonic) -> "Groups | None":
         """None where there is no such place, or where trying it failed."""
         place = find()
-        if place is None:
-            return None
+        return None if place is None else cls.below(place, now)
+
+    @classmethod
+    def below(cls, place: Place, now: Callable[[], float] = time.monotonic) -> "Groups | None":
+        """As `below_ours`, for a place that was found."""
         groups = cls(place.folder, now)
         try:
             if place.is_unified:

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple
 
+import msgspec
 import structlog
 
 from trunkline.execution.errors import StartFailed
@@ -61,7 +62,11 @@ def enter(allowed: Profile) -> "CommandThread | None":
         if threading.active_count() > 1:
             raise OSError("it has threads already")
         profile.set_limits(allowed)
-        if allowed.kind == "session":
+        if allowed.mounts is not None:
+            masks.own(allowed)
+            written = [*allowed.write, *allowed.mounts.private]
+            allowed = msgspec.structs.replace(allowed, write=written)
+        elif allowed.kind == "session":
             capabilities.drop()
         if allowed.kind == "program":
             if allowed.hidden:
@@ -74,7 +79,8 @@ def enter(allowed: Profile) -> "CommandThread | None":
             seccomp.apply(seccomp.session_filter(machine, guards=_is_asked(allowed)))
     except OSError as error:
         why = f"the session could not be fenced in: {error}"
-        if allowed.mode == "require" or allowed.network != "open" or allowed.hidden:
+        is_told = bool(allowed.hidden) or allowed.mounts is not None
+        if allowed.mode == "require" or allowed.network != "open" or is_told:
             raise StartFailed(why, code="FENCE_REQUIRED") from error
         _log.warning("no fence", problem=why)
         return None
@@ -160,7 +166,8 @@ class CommandThread:
 
     @property
     def limits_told(self) -> str:
-        return words.hint(self._allowed.network)
+        mounts = self._allowed.mounts
+        return words.hint(self._allowed.network, mounts.private if mounts is not None else ())
 
     def _tried(self, confine: Callable[[], None]) -> None:
         try:

@@ -16,7 +16,7 @@ from trunkline.execution.fence import profile, words
 from trunkline.execution.fence.access import Access, widened
 from trunkline.execution.fence.groups import Groups
 from trunkline.execution.fence.probe import Found
-from trunkline.execution.fence.profile import TASKS_MAX, Mode, Profile
+from trunkline.execution.fence.profile import TASKS_MAX, Mode, Mounts, Profile
 from trunkline.execution.fence.proxy import Proxy
 from trunkline.execution.fence.seccomp import Network
 from trunkline.execution.home import Home
@@ -61,6 +61,12 @@ class Fence:
         self._network: Network = network
         self._hosts = list(hosts)
         self._read = profile.system(self._user, env, self._hidden)
+        # A session may do anything in a folder of its own, but not with all that the home holds.
+        is_open = home.root.resolve().is_relative_to(profile.TEMPORARY)
+        self._private = profile.private([profile.TEMPORARY] if is_open else [])
+        program = [*(one for one in sys.path if one.startswith("/")), sys.prefix, sys.base_prefix]
+        self._kept = [*program, *map(os.path.realpath, program)]
+        self._secrets = [str(one) for one in profile.secrets(self._user)]
         self._memory = profile.memory_bytes()
         self.proxy = Proxy()
         """The way out of sessions with a list of hosts, once it is open."""
@@ -71,7 +77,7 @@ class Fence:
 
     def told(self) -> Json:
         """For the machine's record and for people."""
-        told = words.told_of_machine(self._found, self._mode, self._network)
+        told = words.told_of_machine(self._found, self._mode, self._network, self._private)
         return {"in_force": self.in_force, "words": told}
 
     def _words(self, network: Network) -> str:
@@ -97,7 +103,6 @@ class Fence:
             hosts=hosts,
             memory_bytes=self._memory,
             group=self._group(start.session_id),
-            told=self._words(network),
         )
         if not is_ours:
             return self._of_program(allowed, start)
@@ -119,6 +124,10 @@ class Fence:
             proxy=self.proxy.address(start.session_id, hosts) if network == "list" else "",
             proxy_port=self.proxy.port,
         )
+        mounts = self._mounts(made, start, work) if self._found.mounts else None
+        private = mounts.private if mounts is not None else ()
+        told = words.told(self._found, self._mode, network, private)
+        made = msgspec.structs.replace(made, mounts=mounts, told=told)
         if access is None:
             return made
         return widened(
@@ -127,6 +136,24 @@ class Fence:
             hidden=self._hidden_beside,
             machine_network=self._network,
             keeps_sockets=self._found.calls and self._found.connects,
+        )
+
+    def _mounts(self, made: Profile, start: ipc.Start, work: Path) -> Mounts:
+        """Each a path without links, but for those that this machine's owner has put there."""
+        home, folder = self._home, str(work)
+        own = [str(one) for one in (home.workspace, home.skills, home.programs)]
+        closed = [one for one in self._secrets if one.startswith(f"{folder}/")]
+        named = home.workspace_of(start.workspace).parent
+        is_plain = not closed and profile.is_real(str(named))
+        used = [*made.read, *made.write]
+        if not is_plain and work.is_relative_to(profile.TEMPORARY):
+            used.append(profile.TEMPORARY)
+        return Mounts(
+            hidden=[str(one) for one in self._hidden],
+            kept=[*own, *map(os.path.realpath, own), *self._kept],
+            folders=[folder] if folder != "/" else [],  # which nothing can be laid over
+            closed=closed,
+            private=[one for one in profile.private(used) if one in self._private],
         )
 
     def _group(self, session_id: str) -> str:
@@ -180,7 +207,8 @@ class Fence:
         hidden = self._unseen
         if any(work.is_relative_to(place) for place in self._own):
             # The machine's own may be below what is hidden from all others.
-            hidden = [one for one in hidden if one not in work.parents]
+            above = set(work.parents)
+            hidden = [one for one in hidden if one not in above]
         places = [str(place) for place in profile.without(work, hidden)]
         if not places:
             why = f"no session may work in {str(work)[:200]!r}: it holds what none may see"

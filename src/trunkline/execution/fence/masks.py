@@ -1,76 +1,213 @@
-"""Folders that a program does not see, although it may write wherever its maker decided.
+"""What a process sees of the files: folders that are not there for it, and what stays of them.
 
-In a user and mount namespace of its own, as bubblewrap makes them: empty folders lie over what is
-hidden, and on those, what the program needs of it. Nothing has to be installed, and no root; some
-systems and most containers do not allow it, so it is tried first (`probe.py`).
+In mounts of its own, as bubblewrap makes them: empty folders lie over what is hidden, and on those,
+what the process needs of it. Nothing has to be installed, and no root; some systems and most
+containers do not allow it, so it is tried first (`probe.py`).
 """
 
-import ctypes
 import os
-from collections.abc import Sequence
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Literal, NamedTuple
 
-from trunkline.execution.fence import capabilities
-
-_CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
-_READ_ONLY, _NO_SUID, _NO_DEVICES, _REMOUNT, _BIND, _REC, _SLAVE = (
-    *(1, 2, 4, 32, 4096, 16384),
-    1 << 19,
+from trunkline.execution.fence import namespaces
+from trunkline.execution.fence.profile import (
+    PRIVATE,
+    SHARED_MEMORY,
+    SHARED_MEMORY_BYTES_MAX,
+    TEMPORARY,
+    Profile,
 )
+
 # ssh refuses what is included there and belongs to nobody that it knows, as root's files do inside.
 _SSH_SNIPPETS = "/etc/ssh/ssh_config.d"
+_DISPLAY = "/tmp/.X11-unix"  # noqa: S108 - sockets that the user's own MCP servers may need
+_TERMINALS = "/dev/pts"
 
-_libc = ctypes.CDLL(None, use_errno=True)
+Kind = Literal["covered", "written", "read", "closed"]
+
+
+class Step(NamedTuple):
+    """`covered`: something else lies there. `written`, `read`: it is shown. `closed`: it is not
+    written, although it is in something that is."""
+
+    path: str
+    kind: Kind
+    cover: str = ""
+    """In which of the covered it lies, if nothing that is shown is in between."""
+
+
+def steps(
+    covered: Iterable[str],
+    *,
+    written: Iterable[str] = (),
+    read: Iterable[str] = (),
+    closed: Iterable[str] = (),
+) -> Iterator[Step]:
+    """What has to be mounted, folders before what is in them: all that would not be as it is to be
+    without. What is in none of them is read."""
+    kinds: dict[str, Kind] = {}
+    kinds.update(dict.fromkeys(closed, "closed"))
+    kinds.update(dict.fromkeys(read, "read"))
+    kinds.update(dict.fromkeys(written, "written"))
+    kinds.update(dict.fromkeys(covered, "covered"))
+    around: list[tuple[str, Kind]] = [("", "read")]
+    for path in sorted(kinds, key=lambda one: one.split("/")):
+        while not path.startswith(f"{around[-1][0]}/"):
+            around.pop()
+        kind = kinds[path]
+        folder, is_in = around[-1]
+        is_needed = {
+            "covered": is_in != "covered",
+            "written": is_in != "written",
+            "read": is_in == "covered",
+            "closed": is_in == "written",
+        }
+        if is_needed[kind]:
+            around.append((path, kind))
+            yield Step(path, kind, folder if is_in == "covered" else "")
 
 
 def mask(hidden: Sequence[str], kept: Sequence[str]) -> None:
-    """Of this process, which has one thread, and of all that it starts. `kept`: what stays of
-    what is hidden. Full paths without links. Raises OSError; then the process may see anything
-    between all and nothing of it."""
-    user, group = os.geteuid(), os.getegid()
-    _checked(_libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS))
-    Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
-    Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-    _mount("none", "/", flags=_REC | _SLAVE)  # what happens in there stays in there
-    there = [one for one in hidden if Path(one).is_dir()]
-    files = [one for one in hidden if Path(one).is_file() and not _below(one, there)]
-    folders = [one for one in there if not _below(one, there)]
-    needed = [one for one in sorted(kept) if _below(one, folders) and Path(one).is_dir()]
-    links = [(one, os.readlink(one)) for one in needed if Path(one).is_symlink()]  # noqa: PTH115
-    handles = [(one, _opened(one)) for one in needed if not Path(one).is_symlink()]
-    for folder in folders:
-        _mount("tmpfs", folder, "tmpfs", _NO_SUID | _NO_DEVICES, "mode=0700,size=1m")
-    for place, handle in handles:
-        Path(place).mkdir(parents=True, exist_ok=True)
-        _mount(f"/proc/self/fd/{handle}", place, flags=_BIND | _REC)
-        os.close(handle)
-    for place, target in links:
-        Path(place).parent.mkdir(parents=True, exist_ok=True)
-        Path(place).symlink_to(target)
-    for folder in folders:
-        _mount("none", folder, flags=_REMOUNT | _BIND | _READ_ONLY | _NO_SUID | _NO_DEVICES)
-    for file in files:
-        _mount("/dev/null", file, flags=_BIND)
-    if Path(_SSH_SNIPPETS).is_dir():
-        _mount("tmpfs", _SSH_SNIPPETS, "tmpfs", _READ_ONLY, "mode=0755,size=4k")
-    capabilities.drop()  # whoever is root in there could take the masks off again
+    """Of a program of another maker, which may write wherever that decided: of this process, which
+    has one thread, and of all that it starts. `kept`: what stays of what is hidden. Full paths.
+    Raises OSError; then the process may see anything between all and nothing of it."""
+    cwd = _cwd()
+    namespaces.enter(user=True)
+    needed = list(steps(_there(hidden), read=_there(kept)))
+    _lay(needed, _cloned(needed, "read"))
+    _finish(needed, cwd, has_user=True)
 
 
-def _opened(path: str) -> int:
-    return os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+def own(allowed: Profile) -> None:
+    """Of a session: nothing is written but its own places, nothing seen of what is hidden; `/tmp`
+    and shared memory are its own. As `mask`. Raises OSError."""
+    mounts = allowed.mounts
+    assert mounts is not None
+    cwd = _cwd()
+    has_user = os.geteuid() != 0
+    namespaces.enter(user=has_user, ipc=True)
+    written = [*mounts.folders, *allowed.write, *allowed.own, allowed.temp, _TERMINALS]
+    covered = [*_there(mounts.hidden), *mounts.private]
+    read = [*mounts.kept, *allowed.read, allowed.received, *allowed.granted, *allowed.sockets]
+    below = tuple(f"{one}/" for one in covered)
+    needed = list(
+        steps(
+            covered,
+            written=_there(written),
+            read=_there(one for one in (*read, _DISPLAY) if one.startswith(below)),
+            closed=_there(mounts.closed),
+        )
+    )
+    clones = _cloned(needed, "written")
+    temporary = namespaces.clone(allowed.temp) if TEMPORARY in mounts.private else -1
+    namespaces.make_read_only("/", below=True)
+    clones |= _cloned(needed, "read", "closed")
+    _lay(needed, clones, temporary)
+    _finish(needed, cwd, has_user=has_user)
 
 
-def _below(path: str, folders: Sequence[str]) -> bool:
-    return any(path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
+def _there(paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if path and os.path.lexists(path)]
 
 
-def _mount(source: str, target: str, kind: str = "", flags: int = 0, options: str = "") -> None:
-    given = [one.encode() if one else None for one in (source, target, kind)]
-    _checked(_libc.mount(*given, ctypes.c_ulong(flags), options.encode() if options else None))
+def _cloned(needed: Iterable[Step], *kinds: Kind) -> dict[str, int]:
+    """Handles; none for a path with a link in it."""
+    made = {}
+    for step in needed:
+        if step.kind in kinds:
+            with suppress(FileNotFoundError):
+                made[step.path] = namespaces.clone(step.path)
+    return made
 
 
-def _checked(result: int) -> None:
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+def _lay(needed: Sequence[Step], clones: Mapping[str, int], temporary: int = -1) -> None:
+    links = {one.path: _link(one.path) for one in needed if one.cover}
+    for step in needed:
+        if step.kind == "covered":
+            _cover(step.path, temporary)
+        elif step.path in clones:
+            clone = clones[step.path]
+            if step.cover:
+                is_folder = stat.S_ISDIR(os.fstat(clone).st_mode)
+                _make_place(step, is_folder=is_folder)
+            target = namespaces.opened(step.path)
+            namespaces.attach(clone, target)
+            os.close(target)
+            os.close(clone)
+        elif leads_to := links.get(step.path):
+            _make_place(step, leads_to=leads_to)
+
+
+def _cover(path: str, temporary: int) -> None:
+    if path == TEMPORARY:
+        target = namespaces.opened(path)
+        namespaces.attach(temporary, target)
+        os.close(target)
+        os.close(temporary)
+    elif path == SHARED_MEMORY:
+        namespaces.folder_in_memory(path, f"mode=1777,size={SHARED_MEMORY_BYTES_MAX}")
+    elif Path(path).is_dir():
+        namespaces.folder_in_memory(path, "mode=0700,size=1m")
+    else:
+        namespaces.empty_file(path)
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)  # noqa: PTH115
+    except OSError:
+        return ""  # something else
+
+
+def _make_place(step: Step, *, is_folder: bool = False, leads_to: str = "") -> None:
+    """In what lies over a folder, where something is to be shown. A session may have put other
+    things there: no link is followed."""
+    *folders, name = step.path.removeprefix(f"{step.cover}/").split("/")
+    folder = namespaces.opened(step.cover)
+    for part in [*folders, name] if is_folder else folders:
+        inner = _folder(folder, part)
+        os.close(folder)
+        folder = inner
+    if not is_folder:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder)
+        if leads_to:
+            os.symlink(leads_to, name, dir_fd=folder)
+        else:
+            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder))
+    os.close(folder)
+
+
+def _folder(folder: int, name: str) -> int:
+    flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(name, flags, dir_fd=folder)
+    except FileNotFoundError:
+        pass
+    except NotADirectoryError:
+        os.unlink(name, dir_fd=folder)
+    os.mkdir(name, 0o700, dir_fd=folder)
+    return os.open(name, flags, dir_fd=folder)
+
+
+def _finish(needed: Iterable[Step], cwd: str, *, has_user: bool) -> None:
+    for step in needed:
+        if step.kind == "covered" and step.path not in PRIVATE:
+            namespaces.make_read_only(step.path)
+    if has_user and Path(_SSH_SNIPPETS).is_dir():
+        namespaces.folder_in_memory(_SSH_SNIPPETS, "mode=0755,size=4k", is_read_only=True)
+    namespaces.leave_as_is()
+    try:
+        os.chdir(cwd)  # as it is now: what the process was in before may be covered
+    except OSError:
+        os.chdir("/")
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109
+    except OSError:
+        return "/"

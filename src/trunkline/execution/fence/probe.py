@@ -14,7 +14,8 @@ import msgspec
 
 from trunkline.execution.fence import landlock, masks, seccomp
 from trunkline.execution.fence.connects import Connects
-from trunkline.execution.fence.profile import Profile
+from trunkline.execution.fence.profile import Mounts, Profile, private
+from trunkline.execution.process import family
 
 _FILES, _CALLS, _CONNECTS = 1, 2, 4
 _TRIED_S_MAX = 5.0
@@ -30,6 +31,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """Whether each `connect` of a command can be judged."""
     masks: bool = False
     """Whether folders can be hidden from a program that is not confined otherwise."""
+    mounts: bool = False
+    """Whether sessions can have mounts of their own (`masks.py`)."""
     counts: bool = False
     """Whether the kernel bounds how many processes a session has (`groups.py`)."""
     counts_memory: bool = False
@@ -56,6 +59,7 @@ def look(abi_max: int = landlock.ABI_KNOWN) -> Found:
         calls=bool(works & _CALLS),
         connects=bool(works & _CONNECTS),
         masks=bool(_in_a_process(_masks_hold)),
+        mounts=bool(works & _FILES and _in_a_process(_mounts_hold)),
         is_root=is_root,
         why_not="" if works & _FILES else _reason(version),
     )
@@ -79,6 +83,17 @@ def _masks_hold() -> int:
         return 0
 
 
+def _mounts_hold() -> int:
+    """Of `/etc` alone a part is there, and what was not asked for cannot be written."""
+    try:
+        mounts = Mounts(hidden=["/etc"], kept=["/etc/ssl"], folders=["/usr"], private=private([]))
+        masks.own(Profile(mounts=mounts, temp="/var"))
+        is_closed = bool(os.statvfs("/").f_flag & os.ST_RDONLY)
+        return is_closed and not Path("/etc/passwd").exists()
+    except BaseException:
+        return 0
+
+
 def _reason(version: int) -> str:
     if version:
         return "the kernel has Landlock, and it does not hold"
@@ -89,6 +104,7 @@ def _tried(version: int) -> int:
     """In a process of its own: confined, it must not reach what it reached before."""
     works = 0
     try:
+        family.show_memory()  # a daemon hides its own; a session reads that of commands
         machine = seccomp.machine()
         if machine is not None and _connects_are_judged(machine):
             works |= _CONNECTS

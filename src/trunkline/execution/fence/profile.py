@@ -26,6 +26,12 @@ MEMORY_PART = 0.5  # of a machine's memory, for one session with all that it sta
 PROCESSES_MAX = 512  # that a session's commands have at once
 TASKS_MAX = 2_048  # processes and threads that the kernel lets a session have, itself included
 
+SHARED_MEMORY_BYTES_MAX = 256 * limits.MIB  # of a session that has its own
+
+TEMPORARY, SHARED_MEMORY = "/tmp", "/dev/shm"  # noqa: S108 - what every program expects
+PRIVATE = (TEMPORARY, SHARED_MEMORY)
+"""What a session has for itself where it has mounts of its own."""
+
 _SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/proc"),
     *("/sys", "/nix", "/gnu", "/snap", "/run/current-system", "/run/systemd/resolve"),
@@ -81,6 +87,20 @@ _ETC_FOR_ROOT = (
 )
 
 
+class Mounts(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """Of a session that has its own: what it does not write there is read-only."""
+
+    hidden: list[str] = []
+    """What is not there for it, but for its own places and what is `kept`."""
+    kept: list[str] = []
+    folders: list[str] = []
+    """That it works in, whole, whatever parts of them it may write."""
+    closed: list[str] = []
+    """Of these."""
+    private: list[str] = []
+    """Of `PRIVATE`."""
+
+
 class Profile(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Full paths. Commands have `read`, `write` and `temp`; the session's own process `own` too."""
 
@@ -90,6 +110,7 @@ class Profile(msgspec.Struct, kw_only=True, omit_defaults=True):
     hidden: list[str] = []
     """Folders that a program does not see, but for what is `kept` of them."""
     kept: list[str] = []
+    mounts: Mounts | None = None
     landlock_abi: int = 0
     """What the kernel knows of Landlock, or is taken to know."""
     read: list[str] = []
@@ -146,6 +167,18 @@ def _outermost(paths: Iterable[str]) -> list[str]:
 
 def devices() -> list[str]:
     return list(_DEVICES)
+
+
+def private(used: Iterable[str]) -> list[str]:
+    """Of `PRIVATE`, what nothing that is `used` is or holds."""
+    names = set(used)
+    return [
+        place
+        for place in PRIVATE
+        if names.isdisjoint([place, *map(str, Path(place).parents)])
+        and Path(place).is_dir()
+        and is_real(place)
+    ]
 
 
 def secrets(home: Path) -> list[Path]:

@@ -1,18 +1,26 @@
 """What is in force on a machine, in words that people read before they say yes."""
 
+from collections.abc import Sequence
+
 from trunkline import names
+from trunkline.execution.fence import profile
 from trunkline.execution.fence.probe import Found
 from trunkline.execution.fence.profile import Mode
 from trunkline.execution.fence.seccomp import Network
 
 NO_FENCE = "no fence"
 NOT_COVERED = (
-    "the mode, owner and times of files of the same user can be changed",
-    "it can be seen that a file exists, with its size and times",
+    "it can be seen that a file exists, with its size and times, where it is not hidden",
     "command lines of other processes can be seen",
+    "the mode, owner and times of files that its own process may write can be changed",
+)
+"""What nothing here keeps from a session; the guide says it in these words."""
+NOT_COVERED_WITHOUT_MOUNTS = (
+    "the mode, owner and times of files of the same user can be changed, wherever they are",
+    "of every file it can be seen that it exists, with its size and times",
     "System V shared memory of the same user can be reached",
 )
-"""What neither Landlock nor seccomp can keep from a session; the guide says it in these words."""
+"""Besides, where sessions have no mounts of their own."""
 _NETWORK = {
     "open": "network: open",
     "off": "network: off for commands",
@@ -25,14 +33,18 @@ def in_force(found: Found, mode: Mode) -> bool:
     return mode != "off" and found.files
 
 
-def told(found: Found, mode: Mode, network: Network = "open") -> str:
-    """One line: `files: kernel; signals: kernel; …`, or that there is no fence, and why."""
+def told(
+    found: Found, mode: Mode, network: Network = "open", private: Sequence[str] | None = None
+) -> str:
+    """One line: `files: kernel; mounts: its own …`, or that there is no fence, and why. `private`:
+    folders that a session has for itself, where that is known better."""
     if mode == "off":
         return f"{NO_FENCE}: it is switched off on this machine"
     if not found.files:
         return f"{NO_FENCE}: {found.why_not}"
     parts = [
         "files: kernel",
+        _mounts(found, private),
         f"signals: {'kernel' if found.signals else 'no (old kernel)'}",
         f"sockets: {'blocked' if found.calls else 'no'}",
         _NETWORK[network],
@@ -44,12 +56,24 @@ def told(found: Found, mode: Mode, network: Network = "open") -> str:
     return "; ".join(parts)
 
 
-def told_of_machine(found: Found, mode: Mode, network: Network = "open") -> str:
+def _mounts(found: Found, private: Sequence[str] | None) -> str:
+    if not found.mounts:
+        return "mounts: no (this system allows none)"
+    own = profile.private([]) if private is None else private
+    return f"mounts: its own{', with ' if own else ''}{' and '.join(own)}"
+
+
+def told_of_machine(
+    found: Found,
+    mode: Mode,
+    network: Network = "open",
+    private: Sequence[str] | None = None,
+) -> str:
     """The same, with what holds for programs of other makers."""
     if not in_force(found, mode):
         return told(found, mode)
     hidden = "other sessions and the data folder are hidden" if found.masks else "nothing is hidden"
-    return f"{told(found, mode, network)}; other programs: {hidden}"
+    return f"{told(found, mode, network, private)}; other programs: {hidden}"
 
 
 def told_of_program(found: Found, mode: Mode) -> str:
@@ -68,16 +92,19 @@ def told_of_program(found: Found, mode: Mode) -> str:
     return "; ".join(parts)
 
 
-def hint(network: Network) -> str:
+def hint(network: Network, private: Sequence[str] = ()) -> str:
     """For a command that was refused something, and for the model that reads it."""
     reach = {
         "open": "",
         "off": " There is no network for commands.",
         "list": " The network is reached through HTTPS_PROXY, and only hosts that are allowed.",
     }
+    own = f" and {' and '.join(private)} of this session's own" if private else ""
+    shared = [one for one in profile.PRIVATE if one not in private]
     return (
         "the fence around this session may have refused it: commands read the system, and read and"
-        " write the workspace and $TMPDIR; other files and processes, /tmp, /dev/shm and Unix"
-        f" sockets are out of reach.{reach[network]} Stay inside, or, if the work needs more, ask a"
-        f" person for it with {names.ACCESS_TOOL}"
+        f" write the workspace, $TMPDIR{own};"
+        f" {', '.join(['other files and processes', *shared])} and Unix sockets are out of reach."
+        f"{reach[network]} Stay inside, or, if the work needs more, ask a person for it with"
+        f" {names.ACCESS_TOOL}"
     )

@@ -55,6 +55,12 @@ def hide_memory() -> None:
     _prctl(_PR_SET_DUMPABLE, 0)
 
 
+def show_memory() -> None:
+    """The opposite: for a process that is about to look into itself, as into one of its commands,
+    and then ends."""
+    _prctl(_PR_SET_DUMPABLE, 1)
+
+
 def be_first_to_go() -> None:
     """When memory runs out, a session's process is ended before the daemon that serves them all."""
     if IS_LINUX:

@@ -193,7 +193,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     ended_for: str = ""
     """What else it used too much of, in words."""
     refused: str = ""
-    """It failed, and spoke of a permission that it lacks: what it may do here."""
+    """It failed, and spoke of a permission that it lacks, or the like: what it may do here."""
 
 
 async def run_process(
@@ -261,7 +261,14 @@ async def run_process(
     )
 
 
-_REFUSED = re.compile(r"permission denied|operation not permitted|EACCES|EPERM", re.IGNORECASE)
+_REFUSED = re.compile(
+    r"permission denied|operation not permitted|read-only file system|EACCES|EPERM|EROFS",
+    re.IGNORECASE,
+)
+_ABSENT = re.compile("no such file", re.IGNORECASE)
+_PERHAPS_OWN = re.compile(r"/tmp/|/dev/shm/")  # noqa: S108 - looked for, not used
+"""Where a session may have a folder of its own, in which nothing is that others have there."""
+_ABOUT_CHARS = 300  # before that, for the path
 
 
 class _Refusals:
@@ -269,11 +276,23 @@ class _Refusals:
 
     def __init__(self, take: Callable[[str], None]) -> None:
         self._take = take
+        self._last = ""
         self.seen = False
 
     def take(self, text: str) -> None:
-        self.seen = self.seen or _REFUSED.search(text) is not None
+        if not self.seen:
+            known = self._last + text  # a message may come in pieces
+            self.seen = _REFUSED.search(known) is not None or _is_absent(known)
+            self._last = known[-_ABOUT_CHARS:]
         self._take(text)
+
+
+def _is_absent(text: str) -> bool:
+    for found in _ABSENT.finditer(text):
+        at = found.start()
+        if _PERHAPS_OWN.search(text, max(0, at - _ABOUT_CHARS), at):
+            return True
+    return False
 
 
 async def _pump(

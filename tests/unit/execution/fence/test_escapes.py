@@ -4,10 +4,9 @@ import asyncio
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import sysconfig
+import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
@@ -17,7 +16,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from tests.support import escapes, network_escapes
+from tests.support import escape_targets, escapes, escaping, mount_escapes, network_escapes
 from tests.support.eventually import until
 from tests.support.recording_line import RecordingLine
 from tests.support.refusals import NOT_COVERED, refused_where
@@ -25,7 +24,7 @@ from trunkline.execution.fence import probe, words
 from trunkline.execution.fence.access import Access
 from trunkline.execution.fence.groups import Groups
 from trunkline.execution.fence.machine import Fence
-from trunkline.execution.fence.profile import TASKS_MAX, Profile
+from trunkline.execution.fence.profile import SHARED_MEMORY_BYTES_MAX, TASKS_MAX, Profile
 from trunkline.execution.home import Home
 from trunkline.execution.process.fork_client import Spawner
 from trunkline.execution.process.sockets import SocketFolder
@@ -35,8 +34,8 @@ from trunkline.execution.session.process import Patience, SessionProcess
 from trunkline.execution.session.semigraph_adapter import SemiGraphAdapter
 
 FOUND = probe.look()
-OLD = probe.look(abi_max=2)
-"""As on Debian 12: no word about signals and the sizes of files."""
+OLD = msgspec.structs.replace(probe.look(abi_max=2), mounts=False)
+"""As on Debian 12 in a container: no word about signals and the sizes of files, no namespaces."""
 
 
 REFUSED = [
@@ -62,8 +61,10 @@ pytestmark = pytest.mark.skipif(not FOUND.files, reason=words.told(FOUND, "auto"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("fence")
+def place() -> Iterator[Path]:
+    """Not below `/tmp`: sessions of a machine that lives there have none for themselves."""
+    with tempfile.TemporaryDirectory(prefix="trunkline-test-", dir="/var/tmp") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="module")
@@ -81,45 +82,8 @@ def victim(place: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 @pytest.fixture(scope="module")
 def targets(place: Path, victim: subprocess.Popen[bytes]) -> Iterator[dict[str, str]]:
-    """What others have on this machine, and what must stay theirs."""
-    home = Home(place / "home")
-    home.make()
-    other = home.session("s-2") / "memory" / "conversation.md"
-    other.parent.mkdir(parents=True)
-    other.write_text("what s-2 said")
-    token = place / "data" / "admin-token"
-    token.parent.mkdir()
-    token.write_text("admin")
-    mode_file = token.parent / "mode"
-    mode_file.write_text("x")
-    os.close(home.claim())
-    (home.outbox / "s-2.log").write_text("unsent")
-    user = place / "user"
-    (user / ".ssh").mkdir(parents=True)
-    (user / ".ssh" / "id").write_text("key")
-    key = Path("/dev/shm") / f"trunkline-test-{os.getpid()}"
-    key.write_text("sk-key")
-    abstract = f"trunkline-test-{os.getpid()}"
-    with socket.socket(socket.AF_UNIX) as path_socket, socket.socket(socket.AF_UNIX) as nameless:
-        path_socket.bind(str(place / "s.sock"))
-        path_socket.listen()
-        nameless.bind("\0" + abstract)
-        nameless.listen()
-        yield {
-            "other_file": str(other),
-            "admin_token": str(token),
-            "mode_file": str(mode_file),
-            "lock": str(home.run / "daemon.lock"),
-            "outbox": str(home.outbox),
-            "shm_key": str(key),
-            "socket": str(place / "s.sock"),
-            "abstract": abstract,
-            "victim": str(victim.pid),
-            "daemon": str(os.getpid()),
-            "python": sysconfig.get_path("purelib"),
-            "home": str(user),
-        }
-    key.unlink()
+    with escape_targets.made(place, victim.pid) as found:
+        yield found
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -137,10 +101,10 @@ async def manager(
     def profile(start: ipc.Start, access: Access | None = None) -> Profile | None:
         made = fence.profile(start, access)
         assert made is not None
-        changes = {
+        changes: dict[str, dict[str, object]] = {
             "s-few": {"processes": 4},
             "s-bomb": {"tasks": TASKS},
-            "s-old": {"landlock_abi": OLD.landlock_abi},
+            "s-old": {"landlock_abi": OLD.landlock_abi, "mounts": None},
         }
         if start.session_id == "s-bomb" and made.group:
             (Path(made.group) / "pids.max").write_text(str(TASKS))
@@ -197,9 +161,14 @@ async def outcomes(
         told = {**targets, "session": str(adapter.pid), "own_file": str(own), "group": group}
         folder = workspace / f"of-{session_id}"
         folder.mkdir()
-        shutil.copy(escapes.__file__, folder / "escapes.py")
+        program = folder / "tests" / "support"
+        program.mkdir(parents=True)
+        for package in (program.parent, program):
+            (package / "__init__.py").touch()
+        for module in (escaping, escapes, mount_escapes):
+            shutil.copy(str(module.__file__), program)
         (folder / "targets.json").write_text(json.dumps(told))
-        command = f"cd {folder.name} && {sys.executable} escapes.py targets.json"
+        command = f"cd {folder.name} && {sys.executable} -m tests.support.escapes targets.json"
         printed = await ran(line, command, session_id)
         found[session_id] = dict(json.loads(printed))
     return found
@@ -219,7 +188,9 @@ async def ran(line: RecordingLine, command: str, session_id: str = "s-1") -> str
 async def test_a_way_out_is_closed(
     session_id: str, name: str, outcomes: dict[str, dict[str, str]]
 ) -> None:
-    assert outcomes[session_id][name] == "refused"
+    """Where it has mounts of its own, what is hidden is not even there."""
+    is_hidden = FOUND.mounts and session_id == "s-1" and outcomes[session_id][name] == "not there"
+    assert is_hidden or outcomes[session_id][name] == "refused"
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -227,9 +198,15 @@ async def test_what_an_older_kernel_cannot_close_is_said_in_words(
     outcomes: dict[str, dict[str, str]],
 ) -> None:
     opened = {name for name, can in refused_where(OLD).items() if not can}
-    assert opened == {"signal_another_process", "signal_the_session", "signal_the_daemon_by_pidfd"}
+    assert opened == {
+        *("signal_another_process", "signal_the_session", "signal_the_daemon_by_pidfd"),
+        *("change_the_mode_of_a_file", "change_the_mode_of_a_file_that_is_not_hidden"),
+        *("change_the_times_of_a_file_that_is_not_hidden", "see_that_a_file_is_there"),
+        "attach_shared_memory_of_another_program",
+    }
     assert {name for name in opened if outcomes["s-old"][name].startswith("gained")} == opened
-    assert "files: kernel; signals: no (old kernel); sockets: blocked" in words.told(OLD, "auto")
+    told = words.told(OLD, "auto")
+    assert "files: kernel; mounts: no (this system allows none); signals: no (old kernel)" in told
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -237,11 +214,11 @@ async def test_what_cannot_be_closed_is_known_and_told(
     outcomes: dict[str, dict[str, str]],
 ) -> None:
     """Whoever closes one of these takes it out of the guide."""
-    assert set(escapes.ESCAPES) == set(refused_where(FOUND)) | NOT_COVERED
+    assert set(escaping.ESCAPES) == set(refused_where(FOUND)) | NOT_COVERED
     gained = {name for name in NOT_COVERED if outcomes["s-1"][name].startswith("gained")}
     assert gained == NOT_COVERED
     guide = (Path(__file__).parents[4] / "docs" / "guide" / "fence.md").read_text()
-    for sentence in words.NOT_COVERED:
+    for sentence in (*words.NOT_COVERED, *words.NOT_COVERED_WITHOUT_MOUNTS):
         assert sentence in guide
 
 
@@ -251,6 +228,37 @@ async def test_a_command_works_as_ever_inside(line: RecordingLine) -> None:
     done = await ran(line, 'mktemp && echo x > made && cat made && git --version && echo "$TMPDIR"')
     assert "x\ngit version" in done
     assert done.count("/.semibot/sessions/s-1/tmp") == 2
+
+
+POOL = "import concurrent.futures as c; print(sum(c.ProcessPoolExecutor(2).map(abs, range(-9, 1))))"
+SIZE = "import os; found = os.statvfs('/dev/shm'); print(found.f_blocks * found.f_frsize)"
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.usefixtures("manager")
+@pytest.mark.skipif(not FOUND.mounts, reason="no mounts of a session's own here")
+async def test_a_process_pool_works_in_a_command(line: RecordingLine) -> None:
+    for session_id in ("s-1", "s-list"):
+        assert await ran(line, f'{sys.executable} -c "{POOL}"', session_id) == "45"
+    size = await ran(line, f'{sys.executable} -c "{SIZE}"')
+    assert size == str(SHARED_MEMORY_BYTES_MAX)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.usefixtures("manager")
+@pytest.mark.skipif(not FOUND.mounts, reason="no mounts of a session's own here")
+async def test_a_session_has_a_temporary_folder_that_is_nobody_elses(
+    place: Path, targets: dict[str, str], line: RecordingLine
+) -> None:
+    made = await ran(line, "file=$(mktemp -p /tmp) && echo private > $file && echo $file")
+    assert made.startswith("/tmp/tmp.")
+    assert await ran(line, f"cat {made} $TMPDIR/{Path(made).name}") == "private\nprivate"
+    for session_id in ("s-few", "s-old"):
+        assert "No such file" in await ran(line, f"cat {made}", session_id)
+    assert not Path(made).exists()
+    told = await ran(line, f"cat {targets['common_file']}")
+    assert "No such file" in told
+    assert "/tmp and /dev/shm of this session's own" in told
 
 
 @pytest.mark.asyncio(loop_scope="module")
