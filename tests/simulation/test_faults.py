@@ -14,6 +14,7 @@ _SINCE = {
     "a machine that lists nothing is told once that a session was moved away": 480,
     "a start that went into a broken line is believed to have arrived": 840,
     "a full outbox drops what a turn has taken": 660,
+    "what waited for an agent on an earlier line goes out beside its repeat": 8_580,
 }
 """Where the search begins for those that would take long to be found."""
 

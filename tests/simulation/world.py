@@ -186,8 +186,9 @@ class Simulation(People):
             return False
         self.trace(f"{machine.id} connects{' afresh' if link.is_fresh else ''}")
         within(self._life, control.accept, link)
-        if not self._is_calm and self.random.random() < 0.1:
-            # Most goes on in a line's first moments.
+        # Most goes on in a line's first moments, above all where a conversation is opened first.
+        chance = 0.3 if machine.style.kind == "yeaft" else 0.1
+        if not self._is_calm and self.random.random() < chance:
             self.after(self.random.choice((0.002, 0.06, 0.15, 0.3)), self.cut, machine)
         return True
 
