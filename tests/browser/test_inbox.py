@@ -23,8 +23,24 @@ _SUBSCRIBED = """
   PushManager.prototype.getSubscription = async () => made;
   PushManager.prototype.subscribe = async () => (made = {
     endpoint: GIVEN.endpoint, options: { applicationServerKey: null }, toJSON: () => GIVEN,
+    unsubscribe: async () => { made = null; return true; },
   });
 """
+_IN_THE_BACKGROUND = """
+  Object.defineProperty(document, 'hidden', { get: () => true });
+  window.told = [];
+  window.Notification = class {
+    static permission = 'granted';
+    static requestPermission = async () => 'granted';
+    isClosed = false;
+    constructor(title, { body }) {
+      Object.assign(this, { title, body });
+      told.push(this);
+    }
+    close() { this.isClosed = true; }
+  };
+"""
+_TOLD = "() => told.map(({ title, body, isClosed }) => [title, body, isClosed])"
 _SHOWN = """() => {
   delete WorkerNavigator.prototype.setAppBadge;
   self.shown = [];
@@ -209,6 +225,81 @@ async def test_devices_are_told_by_choice_and_what_hinders_it_is_said(
     await expect(page.get_by_text("push service could not be reached")).to_be_visible()
 
 
+async def test_a_page_in_the_background_tells_what_asks_and_what_has_ended(
+    world: World, visits: Visits
+) -> None:
+    page = await visits.user(None)
+    await page.context.add_init_script(f"{{ {_IN_THE_BACKGROUND} }}")
+    async with page.expect_response(re.compile(r"/api/v1/approvals\?.*state=pending")):
+        await page.goto("/settings")
+    await page.get_by_role("switch", name="While the page is open").check()
+
+    async def told() -> list[list[object]]:
+        return list(await page.evaluate(_TOLD))
+
+    async with asking(world, "Unseen", bash("mkdir -p unseen")) as talk:
+        assert await eventually(told) == [["Unseen needs you", "May I use bash?", False]]
+        await talk.answer(talk.events("approval_request")[0]["request_id"], confirmed=True)
+        shown = await eventually(told, lambda seen: len(seen) > 1)
+        assert shown == [
+            ["Unseen needs you", "May I use bash?", True],
+            ["Unseen is done", "", False],
+        ]
+    await page.evaluate("() => told[1].onclick()")
+    await expect(page).to_have_url(re.compile(f"/chat/{talk.id}$"))
+
+
+async def subscribe(page: Page, subscription: dict[str, object]) -> None:
+    """By the form, on a device that has a push service with this subscription."""
+    await page.context.grant_permissions(["notifications"])
+    given = f"const GIVEN = {json.dumps(subscription)};"
+    await page.context.add_init_script(f"{{ {_GRANTED}; {given} {_SUBSCRIBED} }}")
+    await page.context.add_init_script("Notification.requestPermission = async () => 'granted'")
+    await page.goto("/settings")
+    await page.get_by_role("button", name="Tell this device").click()
+    await expect(page.get_by_label("needs you")).to_be_checked()
+
+
+async def test_quiet_hours_are_set_for_the_device_and_taken_back(world: World, page: Page) -> None:
+    endpoint = "https://push.example/quiet"
+    await subscribe(page, {**PushService().browser("quiet").subscription, "endpoint": endpoint})
+
+    async def kept() -> list[object]:
+        return [one["quiet"] for one in (await world.user.ok("GET", "/push"))["subscriptions"]]
+
+    quiet = page.get_by_role("switch", name="Quiet hours")
+    await quiet.click()  # it moves when the server has it
+    await page.get_by_label("From", exact=True).fill("21:30")
+    wanted = {"from": "21:30", "to": "07:00", "time_zone": "UTC"}
+    await eventually(kept, lambda seen: seen == [wanted])
+    assert await axe(page) == []
+    await quiet.click()
+    await eventually(kept, lambda seen: seen == [None])
+    await page.get_by_role("button", name="Stop telling this device").click()
+    await expect(page.get_by_role("button", name="Tell this device")).to_be_visible()
+    assert await kept() == []
+
+
+async def test_what_machines_and_the_server_say_is_in_the_pages_language(
+    world: World, visits: Visits
+) -> None:
+    async with asking(world, "翻译", bash("mkdir -p words")) as talk:
+        page = await visits.user("/inbox", locale="zh-CN")
+        fence = card(page, "翻译").get_by_text("隔离：")
+        await expect(fence).to_be_visible()
+        assert re.findall(r"[a-z]+: |[a-z]{3,} [a-z]{3,}", await fence.inner_text()) == []
+        await card(page, "翻译").get_by_role("button", name="允许一次").click()
+        await talk.until("execution_complete")
+    await page.goto(f"/machines/{world.node.machine_id}")
+    await expect(page.get_by_role("heading", name="运行时", exact=True)).to_be_visible()
+    await expect(page.get_by_text("is not installed")).to_have_count(0)
+    await page.goto(f"/chat/{talk.id}")
+    await page.get_by_role("button", name="此会话的操作").click()
+    await page.get_by_role("menuitem", name="创建副本").click()
+    await expect(page.get_by_role("heading", name="翻译（副本）")).to_be_visible()
+    await expect(page.get_by_text("这是副本")).to_be_visible()
+
+
 async def test_a_phone_whose_page_is_closed_is_told_by_its_worker(
     world: World, visits: Visits
 ) -> None:
@@ -217,13 +308,7 @@ async def test_a_phone_whose_page_is_closed_is_told_by_its_worker(
     async with push_service() as service:
         phone = service.browser("phone")
         page = await visits.user(None, **PHONE)
-        await page.context.grant_permissions(["notifications"])
-        given = f"const GIVEN = {json.dumps(phone.subscription)};"
-        await page.context.add_init_script(f"{{ {_GRANTED}; {given} {_SUBSCRIBED} }}")
-        await page.context.add_init_script("Notification.requestPermission = async () => 'granted'")
-        await page.goto("/settings")
-        await page.get_by_role("button", name="Tell this device").click()
-        await expect(page.get_by_label("needs you")).to_be_checked()
+        await subscribe(page, phone.subscription)
         [worker] = page.context.service_workers
         await worker.evaluate(_SHOWN)
         outside = await page.context.new_page()

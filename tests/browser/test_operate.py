@@ -60,35 +60,45 @@ async def test_a_skill_is_uploaded_read_compared_and_removed(visits: Visits) -> 
     await expect(page.get_by_text("No skills yet")).to_be_visible()
 
 
-async def propose(world: World, skill: dict[str, str]) -> None:
+async def propose(world: World, *skills: dict[str, str]) -> None:
     """As a machine does."""
     async with await world.user.vm(name="proposer") as vm:
         machines = (await world.user.ok("GET", "/machines"))["items"]
         (machine_id,) = [one["id"] for one in machines if one["name"] == "proposer"]
         session_id = await world.user.session(machine_id=machine_id)
         report = {"type": "fire_and_forget", "session_id": session_id, "method": "evolution_submit"}
-        await vm.send({**report, "params": {**skill, "quality_score": 0.9}})
+        for skill in skills:
+            await vm.send({**report, "params": {**skill, "quality_score": 0.9}})
 
-        async def is_there() -> bool:
-            return bool((await world.user.ok("GET", "/evolutions"))["items"])
+        async def are_there() -> bool:
+            return len((await world.user.ok("GET", "/evolutions"))["items"]) == len(skills)
 
-        await eventually(is_there)
+        await eventually(are_there)
 
 
-async def test_a_proposed_skill_shows_what_it_changes_and_is_approved(
+async def test_a_proposed_skill_shows_what_it_changes_and_is_approved_or_declined(
     visits: Visits, world: World
 ) -> None:
     page = await visits.user("/skills")
     await page.get_by_role("tab", name="Proposed by agents").click()
     await expect(page.get_by_text("Nothing is proposed")).to_be_visible()
-    await propose(world, {"name": "Tidy", "description": "Tidies", "skill_md": "# Tidy"})
+    await propose(
+        world,
+        {"name": "Tidy", "description": "Tidies", "skill_md": "# Tidy"},
+        {"name": "Wipe", "description": "Wipes", "skill_md": "# Wipe"},
+    )
     await page.reload()
     await page.get_by_role("tab", name="Proposed by agents").click()
-    await page.get_by_role("button", name="Show what it changes").click()
-    await expect(page.locator("ins").last).to_have_text("# Tidy")
-    assert await axe(page) == []
-    await page.get_by_role("button", name="Approve").click()
+    for name, decision in (("Tidy", "Approve"), ("Wipe", "Decline")):
+        proposal = page.get_by_role("listitem").filter(has_text=name)
+        await proposal.get_by_role("button", name="Show what it changes").click()
+        await expect(proposal.locator("ins").last).to_have_text(f"# {name}")
+        assert await axe(page) == []
+        await proposal.get_by_role("button", name=decision).click()
+        await expect(proposal).to_have_count(0)
     await expect(page.get_by_text("Nothing is proposed")).to_be_visible()
+    await page.get_by_label("State").select_option("rejected")
+    await expect(page.get_by_role("listitem").filter(has_text="Wipe")).to_contain_text("Declined")
     (skill,) = (await world.user.ok("GET", "/skills"))["items"]
     assert (skill["name"], skill["source"]) == ("Tidy", "evolution")
 

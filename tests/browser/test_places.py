@@ -1,7 +1,9 @@
 """Every address of the page opens without an error, within its policy, and for people who
 cannot see it; also on a phone, where nothing is cut off."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -9,6 +11,7 @@ from playwright.async_api import Page, expect
 
 from tests.browser.harness import MARKS, Visits, axe, darken
 from tests.browser.places import ADDRESSES, furnish
+from tests.support.model_server import Turn
 from tests.support.node import World
 from tests.support.runtimes.installed import ROOT
 
@@ -57,3 +60,22 @@ async def test_a_member_is_offered_nothing_that_is_refused(visits: Visits, world
     for place in [await link.get_attribute("href") for link in await offered.all()]:
         assert place is not None
         await opened(page, place)
+
+
+async def test_a_chat_is_saved_from_its_menu_to_be_read_or_to_be_kept_whole(
+    page: Page, world: World, tmp_path: Path
+) -> None:
+    world.model.script(Turn(text="Take it with you."))
+    async with await world.session(title="Luggage") as talk:
+        await talk.ask("What may I take?")
+    await page.goto(f"/chat/{talk.id}")
+    saved: dict[str, str] = {}
+    for choice, name in (("Export as Markdown", "a.md"), ("Export as JSON Lines", "a.jsonl")):
+        await page.get_by_role("button", name="Actions for this chat").click()
+        async with page.expect_download() as download:
+            await page.get_by_role("menuitem", name=choice).click()
+        await (await download.value).save_as(tmp_path / name)
+        saved[name] = (tmp_path / name).read_text()
+    assert saved["a.md"].startswith("# Luggage\n\n## You\n\nWhat may I take?")
+    events = [json.loads(line).get("event", {}) for line in saved["a.jsonl"].splitlines()]
+    assert {"user_message", "execution_complete"} <= {one.get("type") for one in events}

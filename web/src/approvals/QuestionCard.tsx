@@ -2,6 +2,7 @@
 import { ShieldCheck } from "lucide-react";
 import { useMemo, useRef, useState, type ReactNode } from "react";
 import { useWords } from "../i18n";
+import { useFenceWords } from "../ui/said";
 import { Badge, cx, ErrorNote } from "../ui";
 import { isComposing } from "../ui/composing.ts";
 import { useAnswer, type Answer } from "./answer";
@@ -46,6 +47,7 @@ function SettledCard({ asked, place, id }: { asked: Asked; place?: ReactNode; id
 function OpenCard({ asked, place, id }: { asked: Asked; place?: ReactNode; id?: string }) {
   const t = useWords(words);
   const card = useRef<HTMLElement>(null);
+  const fenceWords = useFenceWords();
   const [step, setStep] = useState<Step>("choices");
   const answer = useAnswer(asked);
   const { event } = asked;
@@ -94,7 +96,7 @@ function OpenCard({ asked, place, id }: { asked: Asked; place?: ReactNode; id?: 
         <details className={css.fence}>
           <summary>
             <ShieldCheck size={14} aria-hidden />
-            <span>{t.fence(visible(event["fence"]))}</span>
+            <span>{t.fence(fenceWords(visible(event["fence"])))}</span>
           </summary>
         </details>
       )}

@@ -32,13 +32,15 @@ from trunkline.control.storage import Storage
 _log = structlog.get_logger(__name__)
 
 _SUFFIX = " (fork)"
+_SUFFIX_CHARS_MAX = 40
 
 
 class NewFork(msgspec.Struct, kw_only=True):
     """`from_turn`: the last turn that the copy has, by its id or its number from 1; without it, the
     last that has ended. `before_turn`: the first that it has not, to say that in other words;
-    before the first of all, the copy has nothing but the settings. The same `client_id` twice makes
-    one copy, as long as that is open."""
+    before the first of all, the copy has nothing but the settings. Without a `title` it is the old
+    one with `title_suffix` behind it, or ` (fork)`. The same `client_id` twice makes one copy, as
+    long as that is open."""
 
     from_turn: (
         Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)]
@@ -47,6 +49,7 @@ class NewFork(msgspec.Struct, kw_only=True):
     ) = None
     before_turn: Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS_MAX)] | None = None
     title: Label | None = None
+    title_suffix: Annotated[str, Meta(min_length=1, max_length=_SUFFIX_CHARS_MAX)] | None = None
     client_id: Label | None = None
 
 
@@ -84,7 +87,7 @@ class Forking:
             session_config=source.session_config,
             openclaw_config=source.openclaw_config,
         )
-        title = new.title or (None if cut is None else _title(source))
+        title = new.title or (None if cut is None else _title(source, new.title_suffix or _SUFFIX))
         chosen = NewSession(agent_id=source.agent_id, title=title)
         origin = None if cut is None else {"session_id": source.id, "turn_id": cut.turn_id}
 
@@ -167,5 +170,5 @@ class Forking:
         )
 
 
-def _title(source: Session) -> str:
-    return f"{(source.title or 'Session')[: limits.NAME_CHARS_MAX - len(_SUFFIX)]}{_SUFFIX}"
+def _title(source: Session, suffix: str) -> str:
+    return f"{(source.title or 'Session')[: limits.NAME_CHARS_MAX - len(suffix)]}{suffix}"

@@ -220,6 +220,9 @@ async def test_a_message_is_said_in_other_words_in_a_copy_that_ends_before_it(ap
         lines = [item["event"] for item in log["items"]]
         return [one["content"] for one in lines if one["type"] == "user_message"]
 
+    for more, title in (({}, "t (fork)"), ({"title_suffix": "（副本）"}, "t（副本）")):
+        _, copy = await api.call(ann, "POST", path, {"before_turn": second, **more})
+        assert copy["title"] == title
     assert await said_in(second) == ["one"]
     assert await said_in(first) == []
     for body, wanted in (

@@ -5,6 +5,7 @@ import { Check } from "lucide-react";
 import { lazy, Suspense, useEffect } from "react";
 import { useWords } from "../../i18n";
 import { Button, CodeLine, ErrorNote, Spinner, Waiting } from "../../ui";
+import { usePhrase } from "../../ui/said";
 import { newSession } from "../newSession";
 import css from "./machines.module.css";
 import { machineQuery, machinesChanged } from "./queries";
@@ -91,6 +92,7 @@ export function Arrival({ given, onClose }: { given: Given; onClose: () => void 
       return navigate({ to: "/chat/$sessionId", params: { sessionId } });
     },
   });
+  const phrase = usePhrase();
   const name = machine?.name ?? "";
   const isOver = machine?.state === "failed" || machine?.state === "terminated";
   return (
@@ -109,7 +111,7 @@ export function Arrival({ given, onClose }: { given: Given; onClose: () => void 
         </>
       )}
       {machine !== undefined && !isOnline && isOver && (
-        <ErrorNote error={new Error(t.didNotCome(machine.detail ?? ""))} />
+        <ErrorNote error={new Error(t.didNotCome(phrase(machine.detail ?? "")))} />
       )}
       {machine !== undefined && !isOnline && !isOver && (
         <>

@@ -6,6 +6,7 @@ import { useWords } from "../../i18n";
 import { useLanguage } from "../../i18n/language";
 import { AddButton, Empty, ErrorNote, Page, Time, Waiting } from "../../ui";
 import { AddMachine } from "./AddMachine";
+import { useFenceWords, usePhrase } from "../../ui/said";
 import { MachineMenu } from "./actions";
 import css from "./machines.module.css";
 import { shownQuery } from "./queries";
@@ -38,6 +39,8 @@ export default function MachinesPage() {
 
 function Row({ machine }: { machine: Machine }) {
   const t = useWords(words);
+  const fenceWords = useFenceWords();
+  const phrase = usePhrase();
   const facts = [runtimesOf(machine).join(", "), loadOf(machine, t, useLanguage()).join(" · ")].filter(Boolean);
   return (
     <li className={css.row}>
@@ -59,12 +62,12 @@ function Row({ machine }: { machine: Machine }) {
         )}
       </div>
       <div className={css.facts}>
-        {machine.detail !== null && <p className={css.warn}>{machine.detail}</p>}
+        {machine.detail !== null && <p className={css.warn}>{phrase(machine.detail)}</p>}
         {facts.map((fact) => (
           <p key={fact}>{fact}</p>
         ))}
         {machine.fence !== null && (
-          <p className={machine.fence.in_force ? css.soft : css.warn} title={machine.fence.words}>
+          <p className={machine.fence.in_force ? css.soft : css.warn} title={fenceWords(machine.fence.words)}>
             {machine.fence.in_force ? t.fenced : t.fenceOff}
           </p>
         )}

@@ -19,6 +19,7 @@ import {
   Waiting,
   type Column,
 } from "../../ui";
+import { useFenceWords, usePhrase } from "../../ui/said";
 import { MachineMenu } from "./actions";
 import css from "./machines.module.css";
 import { MachineSessions } from "./MachineSessions";
@@ -66,6 +67,7 @@ function Whole({ machine }: { machine: Machine }) {
   const me = useMe();
   const load = loadOf(machine, t, useLanguage());
   const featureName = useFeatureName();
+  const phrase = usePhrase();
   return (
     <>
       <div className={css.badges}>
@@ -74,7 +76,7 @@ function Whole({ machine }: { machine: Machine }) {
       </div>
       <Facts
         of={[
-          machine.detail === null ? null : [t.detail, <span className={css.warn}>{machine.detail}</span>],
+          machine.detail === null ? null : [t.detail, <span className={css.warn}>{phrase(machine.detail)}</span>],
           machine.online ? null : [t.lastSeen, <Time at={machine.last_seen_at} />],
           load.length === 0 ? null : [t.load, load.join(" · ")],
           machine.kind === "vm" ? [t.fence, <FenceWords machine={machine} />] : null,
@@ -96,7 +98,7 @@ function Whole({ machine }: { machine: Machine }) {
           <p className={css.soft}>{t.degradedIntro}</p>
           <Facts
             of={Object.entries(machine.without_line).map(
-              ([feature, said]) => [featureName(feature), said] as const,
+              ([feature, said]) => [featureName(feature), phrase(said)] as const,
             )}
           />
         </Section>
@@ -109,11 +111,12 @@ function Whole({ machine }: { machine: Machine }) {
 
 function FenceWords({ machine }: { machine: Machine }) {
   const t = useWords(words);
+  const fenceWords = useFenceWords();
   if (machine.fence === null) return <span className={css.soft}>{t.fenceUnknown}</span>;
   return (
     <span>
       {machine.fence.in_force ? t.fenced : <Badge tone="warn">{t.fenceOff}</Badge>}
-      <span className={css.words}>{machine.fence.words}</span>
+      <span className={css.words}>{fenceWords(machine.fence.words)}</span>
     </span>
   );
 }
@@ -150,11 +153,12 @@ function Runtimes({ machine }: { machine: Machine }) {
 
 function Usable({ runtime }: { runtime: Runtime }) {
   const t = useWords(words);
+  const phrase = usePhrase();
   if (runtime.usable) return <Badge tone="good">{t.usable}</Badge>;
   return (
     <div className={css.problem}>
       <span>
-        <Badge>{t.notUsable}</Badge> {runtime.reason}
+        <Badge>{t.notUsable}</Badge> {phrase(runtime.reason ?? "")}
       </span>
       {runtime.install !== null && (
         <span className={css.install}>

@@ -7,6 +7,7 @@ import { api, unwrap, type Schemas } from "../../api/client";
 import { keys } from "../../api/keys";
 import { useWords } from "../../i18n";
 import { Badge, Button, buttonClass, ErrorNote, Facts, Page, Section, Waiting } from "../../ui";
+import { useFenceWords } from "../../ui/said";
 import { bodyOf, NOTHING } from "../chat/start/choice";
 import { newSession } from "../newSession";
 import { PhoneDialog } from "./PhoneDialog";
@@ -51,6 +52,7 @@ function machineOf(welcome: Welcome): Schemas["Machine"] | undefined {
 
 function Running({ welcome }: { welcome: Welcome }) {
   const t = useWords(words);
+  const fenceWords = useFenceWords();
   const machine = machineOf(welcome);
   const others = welcome.machines.filter((one) => one.online && one !== machine).length;
   const runtimes = Object.entries(machine?.runtimes ?? {})
@@ -69,7 +71,7 @@ function Running({ welcome }: { welcome: Welcome }) {
           machine?.fence
             ? [
                 t.fence,
-                <span title={machine.fence.words}>
+                <span title={fenceWords(machine.fence.words)}>
                   {machine.fence.in_force ? t.fenced : t.notFenced}
                 </span>,
               ]

@@ -3,8 +3,10 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { api, unwrap, type Schemas } from "../../../api/client";
 import { keys } from "../../../api/keys";
+import { wordsNow } from "../../../i18n";
 import { toast } from "../../../ui";
 import type { Session } from "../list/sessions";
+import { words } from "../words";
 
 export function useChange(session: Session) {
   const client = useQueryClient();
@@ -39,6 +41,7 @@ export function useFork(sessionId: string) {
   return async (where: { before?: string; from?: string }, clientId: string) => {
     const body = {
       client_id: clientId,
+      title_suffix: wordsNow(words).forkSuffix,
       ...(where.before !== undefined && { before_turn: where.before }),
       ...(where.from !== undefined && { from_turn: where.from }),
     };

@@ -13,6 +13,7 @@ import { FilesOf } from "../../../markdown/Markdown.tsx";
 import { text } from "../../../session/event.ts";
 import type { EndRow, NoticeRow, PlanRow, QuestionRow, SpeakerRow } from "../../../session/model.ts";
 import { Badge, cx, Spinner } from "../../../ui";
+import { usePhrase } from "../../../ui/said.ts";
 import { useFeatureName } from "../../features";
 import { ActionsOf } from "./actions.ts";
 import { count, duration, money } from "../../../ui/numbers.ts";
@@ -88,6 +89,7 @@ export const Notice = memo(function Notice({ row }: { row: NoticeRow }) {
   const t = useWords(words);
   const language = useLanguage();
   const nameOf = useFeatureName();
+  const phrase = usePhrase();
   const tokens = (name: string) => {
     const value = row.event[name];
     return typeof value === "number" ? count(value, language) : "?";
@@ -97,7 +99,7 @@ export const Notice = memo(function Notice({ row }: { row: NoticeRow }) {
     not_compacted: t.notCompacted(row.text),
     gone: t.gone(row.text),
     held: t.held,
-    imported: row.text || t.importedHere,
+    imported: row.event["forked_from"] ? t.copied : phrase(row.text) || t.importedHere,
     lost: t.lost(row.text),
     problems: row.text,
     degraded: t.degraded(row.text.split(", ").map((one) => nameOf(one)).join(", ")),

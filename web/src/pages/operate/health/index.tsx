@@ -7,6 +7,7 @@ import { useLanguage } from "../../../i18n/language";
 import { ErrorNote, Facts, Page, Section, Table, Unread, Waiting } from "../../../ui";
 import { Chart } from "../shared/Chart";
 import { Figures, type Figure } from "../shared/Figures";
+import { usePhrase } from "../../../ui/said";
 import { bytes, compact, count, duration } from "../../../ui/numbers";
 import css from "../shared/shared.module.css";
 import own from "./health.module.css";
@@ -172,6 +173,7 @@ function LastMinute({ of }: { of: Health }) {
 function Server() {
   const t = useWords(words);
   const language = useLanguage();
+  const phrase = usePhrase();
   const server = useQuery({ queryKey: keys.server(), queryFn: () => unwrap(api.GET("/api/v1/server")) });
   if (server.data === undefined) return <Unread of={server} />;
   const { data } = server;
@@ -183,10 +185,10 @@ function Server() {
         of={[
           [t.version, data.version],
           [t.address, data.url],
-          [t.database, data.database],
+          [t.database, phrase(data.database)],
           [t.data, <code key="data">{data.data}</code>],
           [t.process, data.pid],
-          [t.memory, search.problem ?? `${search.model ?? t.memoryNone}${waiting}`],
+          [t.memory, phrase(search.problem ?? search.model ?? t.memoryNone) + (search.problem === null ? waiting : "")],
           [t.keys, data.providers.join(", ") || t.keysNone],
         ]}
       />
