@@ -1,5 +1,5 @@
-"""A program of another maker run by hand: the peer of a runtime. Each turn is a line on its
-standard input, and lasts until the first word of the answer on its output, then until its end."""
+"""A program of another maker run by hand: the peer of a runtime. Of those here each turn is a line
+on its input, and lasts until the first word of the answer on its output, then until its end."""
 
 import json
 import subprocess
@@ -16,11 +16,18 @@ Json = dict[str, Any]
 
 
 class ByHand(ABC):
-    """A process that speaks JSON lines."""
+    """A program with one conversation."""
 
     @abstractmethod
     def turn_ms(self) -> float:
         """One turn; how long its first word took."""
+
+    @abstractmethod
+    def stop(self) -> None: ...
+
+
+class LinesByHand(ByHand):
+    """A process that speaks JSON lines."""
 
     def __init__(self, argv: list[str], folder: Path, env: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -51,7 +58,7 @@ class ByHand(ABC):
         raise StartError("the program ended")
 
 
-class ClaudeByHand(ByHand):
+class ClaudeByHand(LinesByHand):
     """Claude Code with its stream of JSON lines."""
 
     def turn_ms(self) -> float:
@@ -64,7 +71,7 @@ class ClaudeByHand(ByHand):
         return took_ms
 
 
-class AcpByHand(ByHand):
+class AcpByHand(LinesByHand):
     """An ACP agent, in one session."""
 
     def open(self, folder: Path) -> "AcpByHand":

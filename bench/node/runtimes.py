@@ -18,6 +18,7 @@ import psutil
 from bench import budgets
 from bench.node.by_hand import AcpByHand, ByHand, ClaudeByHand
 from bench.node.first_word import System
+from bench.node.openclaw_by_hand import OpenClawByHand
 from bench.processes import StartError
 from bench.results import Metric, Results
 from trunkline.execution.home import Home
@@ -35,15 +36,15 @@ class Runtime(NamedTuple):
     """Of the program."""
     fields: dict[str, Any]
     """Of its sessions."""
-    argument: str
-    """What shows that a process is the program."""
+    weighed: dict[str, str]
+    """By the row of its memory, what shows a process to be it: an argument, or a file's name."""
 
 
 RUNTIMES = (
     Runtime(
         "claude-code",
         {"runtime_type": "claude-code", "agent_config": {"model": "claude-sonnet-4-5"}},
-        "--input-format",
+        {"claude-code": "--input-format"},
     ),
     *(
         Runtime(
@@ -52,9 +53,18 @@ RUNTIMES = (
                 "runtime_type": "acp",
                 "agent_config": {"model": "gpt-bench", "acp": {"preset": preset}},
             },
-            argument,
+            {preset: argument},
         )
         for preset, argument in (("opencode", "acp"), ("copilot", "--acp"))
+    ),
+    Runtime(
+        "openclaw",
+        {"runtime_type": "openclaw", "agent_config": {"model": "gpt-bench"}},
+        {
+            # One for all sessions of a machine, and one for each session.
+            "openclaw, its gateway": "trunkline.execution.runtimes.openclaw.guard",
+            "openclaw, a bridge": "main.js",
+        },
     ),
 )
 
@@ -96,7 +106,8 @@ def _round(runtime: Runtime, urls: dict[str, str], folder: Path, results: Result
         events = system.stream(session)
         _turn_ms(system, session, events)
         times_ms = [_turn_ms(system, session, events) for _ in range(budgets.RUNTIME_TURNS)]
-        results.add(Metric.RUNTIME_MEMORY, runtime.name, _memory_mib(runtime.argument))
+        for row, argument in runtime.weighed.items():
+            results.add(Metric.RUNTIME_MEMORY, row, _memory_mib(argument))
     finally:
         system.stop()
     results.add(Metric.RUNTIME_FIRST_WORD, runtime.name, median(times_ms))
@@ -122,7 +133,8 @@ def _turn_ms(system: System, session: str, events: Any) -> float:
 def _memory_mib(argument: str) -> float:
     """Of the program and what it has started, shared pages left out."""
     for one in psutil.Process().children(recursive=True):
-        if argument in one.cmdline():
+        words = one.cmdline()
+        if argument in words or argument in [Path(word).name for word in words]:
             family = [one, *one.children(recursive=True)]
             return sum(member.memory_full_info().uss for member in family) / 2**20
     raise StartError("the program is not running")
@@ -137,6 +149,11 @@ def _by_hand(runtime: Runtime, urls: dict[str, str], user: Path) -> ByHand:
         argv += ["--input-format", "stream-json", "--output-format", "stream-json"]
         argv += ["--include-partial-messages", "--model", "claude-sonnet-4-5"]
         return ClaudeByHand(argv, user, env)
+    if runtime.name == "openclaw":
+        program = programs.locate("openclaw", CACHE, env)
+        folder = user / "gateway"
+        folder.mkdir()
+        return OpenClawByHand(program, urls["openai_url"], KEY, folder, env)
     llm = {"providers": {"openai": {"base_url": urls["openai_url"]}}}
     wanted = presets.wanted_of("gpt-bench", "never", {"openai": KEY}, llm, {})
     config = presets.AcpConfig(preset=runtime.name)

@@ -1,8 +1,8 @@
-"""opencode keeps what every runtime promises. How turns and processes end is the ACP client's
-doing, and Copilot's suite has shown that."""
+"""opencode keeps what every runtime promises."""
 
 import pytest
 
+from tests.runtimes.ending import Ending
 from tests.runtimes.lasting import Lasting
 from tests.runtimes.talking import Talking
 from tests.runtimes.working import Working
@@ -13,5 +13,5 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow, pytest
 RUNTIME = OpenCode()
 
 
-class TestOpenCode(Talking, Working, Lasting):
+class TestOpenCode(Talking, Working, Ending, Lasting):
     """The shared suite."""

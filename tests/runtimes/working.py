@@ -50,7 +50,9 @@ class Working:
             assert await again.answer() == "Still here."
 
     @promises(Promise.ALWAYS)
-    async def test_who_says_always_is_not_asked_again(self, stage: Stage) -> None:
+    async def test_who_says_always_is_not_asked_again_until_that_is_taken_back(
+        self, stage: Stage
+    ) -> None:
         async with stage.session(CAREFUL) as talk:
             turn = await talk.begin(writing("first.txt"), Say("Once."))
             asked = await turn.until("approval_request")
@@ -59,3 +61,10 @@ class Working:
             again: Playing = await talk.play(writing("first.txt"), Say("Twice."))
             assert await again.answer() == "Twice."
             assert again.of("approval_request") == []
+            assert asked["rule"]
+            for rule in (await stage.user.ok("GET", "/rules"))["items"]:
+                await stage.user.ok("DELETE", f"/rules/{rule['id']}")
+            turn = await talk.begin(writing("first.txt"), Say("Not again."))
+            asked = await turn.until("approval_request")
+            await talk.answer(asked["request_id"], False)
+            await turn.end()

@@ -233,8 +233,9 @@ async def test_what_a_protocol_cannot_say_is_in_its_page(who: Client | Machine, 
 
 async def test_every_pair_is_tried_with_every_step_that_it_can_say() -> None:
     """The list of what is left out, so that it cannot grow unseen."""
-    everything = set(product(Client, Machine, Step))
-    tried = {(client, machine, step) for step in Step for client, machine in cells(step)}
+    steps = set(Step) - {Step.APPROVAL}  # which is a runtime's, and tried with each of them
+    everything = set(product(Client, Machine, steps))
+    tried = {(client, machine, step) for step in steps for client, machine in cells(step)}
     unsaid = (Step.THINKING, Step.QUESTION)
     assert everything - tried == {
         (client, Machine.AGP, step) for client in Client for step in unsaid

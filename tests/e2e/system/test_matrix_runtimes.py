@@ -9,7 +9,7 @@ import pytest_asyncio
 from tests.support.matrix.runtimes import ABSENT, CELLS, PAGE, Cell, RuntimesWorld, open_runtimes
 from tests.support.matrix.seen import ENDS, Kind, View
 from tests.support.matrix.steps import Client, Step
-from tests.support.matrix.story import Ask, Fail, Hold, Say, Think, echo
+from tests.support.matrix.story import Ask, Fail, Hold, Run, Say, Think, echo
 from tests.support.model_turns import Gate
 from tests.support.runtimes.driver import RuntimeDriver
 from tests.support.runtimes.installed import need
@@ -95,6 +95,22 @@ async def reconnect(cell: Cell) -> None:
     await cell.view.until(is_whole, "the rest")
 
 
+async def approval(cell: Cell) -> None:
+    await cell.ask_first()
+    for number, allowed in enumerate((True, False)):
+        file = cell.workspace / f"{cell.session}-{allowed}"
+        before = len(cell.view.of(Kind.QUESTION))
+        await cell.say(Run(f"echo done | tee {file.name}", ""), Say(f"Said {number}."))
+        asked = await cell.view.first(Kind.QUESTION, number=before + 1)
+        assert cell.runtime.tool_name in asked.text
+        assert not file.exists()
+        await cell.client.permit(cell.session, asked, allowed)
+        end = await cell.end()
+        assert end.kind is Kind.END
+        assert file.exists() is allowed
+        assert asked.id in [one.id for one in cell.view.of(Kind.ANSWERED)]
+
+
 STEPS: dict[Step, Callable[[Cell], Awaitable[None]]] = {
     Step.STREAM: stream,
     Step.TOOL: tool,
@@ -102,6 +118,7 @@ STEPS: dict[Step, Callable[[Cell], Awaitable[None]]] = {
     Step.QUESTION: question,
     Step.CANCEL: cancel,
     Step.ERROR: error,
+    Step.APPROVAL: approval,
     Step.CLIENT_RECONNECT: reconnect,
 }
 

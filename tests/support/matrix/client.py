@@ -43,6 +43,10 @@ class ClientDriver(ABC):
     async def answer(self, session_id: str, question: Seen, answer: str) -> None:
         """The person answers in words; the program sends it and does not wait."""
 
+    async def permit(self, session_id: str, question: Seen, allowed: bool) -> None:
+        """The person says yes or no to what a tool would do."""
+        await self.answer(session_id, question, "yes" if allowed else "no")
+
     @abstractmethod
     async def cancel(self, session_id: str) -> None: ...
 

@@ -53,6 +53,9 @@ class RestClient(ClientDriver):
             if error.code != "ALREADY_ANSWERED":  # somebody else was faster
                 raise
 
+    async def permit(self, session_id: str, question: Seen, allowed: bool) -> None:
+        await self.typed.sessions.answer(question.id, allowed, session_id=session_id)
+
     async def cancel(self, session_id: str) -> None:
         await self.typed.sessions.cancel(session_id)
 

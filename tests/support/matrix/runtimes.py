@@ -57,8 +57,14 @@ class Cell:
     """A client at a session of a runtime, and words that no other turn has."""
 
     def __init__(
-        self, model: ModelServer, client: ClientDriver, runtime: RuntimeDriver, session: str
+        self,
+        model: ModelServer,
+        client: ClientDriver,
+        runtime: RuntimeDriver,
+        session: str,
+        workspace: Path,
     ) -> None:
+        self.workspace = workspace
         self.client = client
         self.runtime = runtime
         self.session = session
@@ -81,6 +87,11 @@ class Cell:
         self._ended = len(self.view.of(*ENDS))
         await self.client.say(self.session, prompt)
         return prompt
+
+    async def ask_first(self) -> None:
+        """From now on a person is asked before what can change something."""
+        careful = {"confirm": "dangerous"}
+        await self.client.user.ok("PATCH", f"/sessions/{self.session}/config", careful)
 
     async def end(self) -> Seen:
         """How the turn ended that was begun last."""
@@ -114,9 +125,10 @@ class RuntimesWorld:
                 await client.follow(session)
                 view = client.view(session)
                 await view.until(lambda seen: "Hello." in seen.text(), "what was said before")
+                workspace = self._world.node.workspace
                 if kind is not Client.YEAFT_WEB:  # whose history has no ends
                     await view.first(*ENDS)
-                yield Cell(self._world.model, client, runtime, session)
+                yield Cell(self._world.model, client, runtime, session, workspace)
         finally:
             await self.user.ok("DELETE", f"/sessions/{session}")
 

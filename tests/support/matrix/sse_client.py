@@ -54,6 +54,10 @@ class SseClient(ClientDriver):
         status, _ = await self.user.call("POST", f"/approvals/{question.id}", body)
         assert status in (200, 409)  # somebody else was faster
 
+    async def permit(self, session_id: str, question: Seen, allowed: bool) -> None:
+        body = {"confirmed": allowed, "session_id": session_id}
+        await self.user.ok("POST", f"/approvals/{question.id}", body)
+
     async def cancel(self, session_id: str) -> None:
         await self.user.ok("POST", f"/sessions/{session_id}/cancel", {})
 

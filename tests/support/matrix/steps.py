@@ -22,6 +22,7 @@ class Step(StrEnum):
     TOOL = "tool-call"
     THINKING = "thinking"
     QUESTION = "question"
+    APPROVAL = "approval"
     CANCEL = "cancel"
     ERROR = "error"
     CLIENT_RECONNECT = "client-reconnect"

@@ -57,9 +57,11 @@ def read_options(given: Any) -> list[Option]:
 
 def chosen(options: list[Option], permission: Permission) -> Json:
     """The answer to the agent. A no is never turned into a yes by the name that came with it, nor
-    a yes kept that names an option which says no. Where the agent offers nothing that fits, it is
-    told that nobody chose."""
+    a yes kept that names an option which says no. What becomes a rule of ours is not allowed for
+    good besides. Where the agent offers nothing that fits, it is told that nobody chose."""
     named = next((one for one in options if one.name == permission.option), None)
+    if named is not None and permission.becomes_rule and named.kind == "allow_always":
+        named = None
     allowed = permission.allowed and not (named is not None and _rejects(named))
     if named is not None and _rejects(named) != allowed:
         return _selected(named)

@@ -1,7 +1,8 @@
 """What Claude Code asks before it does something, and what a person's yes covers. Pure.
 
-A yes for the session, or for always, covers this very call from then on, and what the program
-itself suggests with it; it is kept with the session. Nothing is written to the program's settings.
+A yes for the session covers this very call from then on, and what the program itself suggests with
+it; it is kept with the session. So does one for always where no rule of ours was offered for it.
+Nothing is written to the program's settings.
 """
 
 import hashlib

@@ -38,6 +38,10 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True):
 
     allowed: bool
     scope: Scope = "once"
+    """For how long the program may remember a yes."""
+    becomes_rule: bool = False
+    """Meant for always, which a rule of the session is for, that may be taken back: the program
+    allows this once, and asks again."""
     reason: str = ""
     """Why not, in words for the model."""
     option: str = ""
@@ -95,13 +99,15 @@ class Turn:
         tool_call_id: str = "",
         message: str = "",
         options: Sequence[str] = (),
+        is_allowed: bool = False,
     ) -> Permission:
         """Whether the program may do this: by the session's rules and its mode, else by a person.
 
         `options`: names of the answers that the program offers; which one was meant is its
-        driver's to find, by name, else by `allowed` and `scope`.
+        driver's to find, by name, else by `allowed` and `scope`. `is_allowed`: a person has said
+        yes to it for the session.
         """
-        judged = self._judged(tool_name, tool_input)
+        judged = self._judged(tool_name, tool_input, is_allowed=is_allowed)
         if judged.outcome == "run":
             return Permission(allowed=True)
         if judged.outcome == "refuse":
@@ -121,10 +127,14 @@ class Turn:
         if options:
             question["options"] = list(options)
         answer = await self._ask(question)
-        said = answer["answer"]
+        said, scope = answer["answer"], answer.get("scope", "once")
+        rule = judged.rule if answer["confirmed"] and scope == "always" else None
+        if rule is not None:
+            self._permits.allow(rule)
         return Permission(
             allowed=answer["confirmed"],
-            scope=answer.get("scope", "once"),
+            scope=scope if rule is None else "once",
+            becomes_rule=rule is not None,
             reason="" if answer["confirmed"] else _why_not(answer),
             option=said if said in options else "",
         )
@@ -142,12 +152,11 @@ class Turn:
         granted = msgspec.json.encode([tool_name, tool_input], order="deterministic")
         call: Json = {"tool_name": tool_name, "tool_input": tool_input}
         call["tool_call_id"] = tool_call_id or uuid.uuid4().hex
-        if granted not in self._permits.granted:
-            answer = await self.permit(**call)
-            if not answer.allowed:
-                return answer.reason
-            if answer.scope != "once":
-                self._permits.granted.add(granted)
+        answer = await self.permit(**call, is_allowed=granted in self._permits.granted)
+        if not answer.allowed:
+            return answer.reason
+        if answer.scope != "once":
+            self._permits.granted.add(granted)
         self.emit("tool_call_start", **call)
         result, is_error = "cancelled", True
         try:
@@ -172,13 +181,14 @@ class Turn:
         """What the session's rules alone say of it."""
         return decide(self._permits.rules, call_of(tool_name, tool_input, self._workspace))
 
-    def _judged(self, tool_name: str, tool_input: Json) -> Judgement:
+    def _judged(self, tool_name: str, tool_input: Json, *, is_allowed: bool) -> Judgement:
         settings = self.settings
         return judge(
             call_of(tool_name, tool_input, self._workspace),
             Danger(changes=tool_name not in _PLANS),
             self._permits.rules,
             care_of(settings.mode, settings.confirm, fenced=self._permits.fenced),
+            is_allowed=is_allowed,
         )
 
     @property

@@ -59,7 +59,7 @@ async def test_a_person_sees_all_that_will_be_done_and_the_agents_options(acp: A
         ({"confirmed": True}, "y"),
         ({"confirmed": False}, "n"),
         ({"confirmed": True, "scope": "session"}, "ya"),
-        ({"confirmed": True, "scope": "always"}, "ya"),
+        ({"confirmed": True, "scope": "always"}, "y"),
         ({"confirmed": False, "scope": "always"}, "na"),
         ({"confirmed": True, "answer": "Always"}, "ya"),
         ({"confirmed": True, "answer": "No"}, "n"),
@@ -75,6 +75,33 @@ async def test_the_answer_chooses_one_of_the_agents_options(
     asked = await acp.event("approval_request")
     acp.send(ipc.ApprovalResponse(data={"request_id": asked["request_id"], **answer}))
     assert option_of(await acp.end(turn))["optionId"] == option
+
+
+RUN = {
+    "toolCallId": "c",
+    "kind": "execute",
+    "title": "npm publish",
+    "rawInput": {"command": "npm publish"},
+}
+
+
+@pytest.mark.parametrize("said", [{}, {"answer": "Always"}])
+async def test_a_yes_for_always_is_a_rule_and_is_asked_about_again_when_that_is_taken_back(
+    acp: Acp, said: Json
+) -> None:
+    await acp.host(agent_config={"confirm": "dangerous"})
+    turn = acp.begin(question(RUN))
+    asked = await acp.event("approval_request")
+    assert asked["rule"]
+    answer = {"request_id": asked["request_id"], "confirmed": True, "scope": "always", **said}
+    acp.send(ipc.ApprovalResponse(data=answer))
+    assert option_of(await acp.end(turn))["optionId"] == "y"
+    assert option_of(await acp.play(question(RUN)))["optionId"] == "y"
+    acp.send(ipc.ConfigUpdate(data={"rules": []}))
+    turn = acp.begin(question(RUN))
+    asked = await acp.event("approval_request", 1)
+    acp.answer(asked["request_id"], False)
+    assert option_of(await acp.end(turn))["optionId"] == "n"
 
 
 async def test_nobody_is_asked_where_confirm_is_never_and_nothing_is_allowed_for_good(

@@ -1,8 +1,10 @@
 """A session of Claude Code with a daemon at the other end and a scripted model behind it."""
 
 import asyncio
+import json
 import os
 import socket
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,6 +17,7 @@ import pytest
 
 from tests.support.model_server import ModelServer, ToolUse, Turn
 from tests.unit.execution.orchestrator.daemon import LINE_BYTES_MAX, Daemon, Json
+from tests.unit.execution.runtimes.claude_code import scripted_claude
 from trunkline.execution.home import Home
 from trunkline.execution.runtimes import programs
 from trunkline.execution.runtimes.claude_code.program import ClaudeCode
@@ -113,3 +116,45 @@ async def opened(folder: Path, model: ModelServer) -> AsyncIterator[Talk]:
 async def talk(tmp_path: Path, model: ModelServer) -> AsyncIterator[Talk]:
     async with opened(tmp_path, model) as daemon:
         yield daemon
+
+
+def text(said: str) -> list[Any]:
+    message = {"id": said, "model": "m", "content": [{"type": "text", "text": said}]}
+    return ["line", {"type": "assistant", "session_id": "c-1", "message": message}]
+
+
+def answer(said: str, **fields: Any) -> list[Any]:
+    return ["result", {"result": said, **fields}]
+
+
+class Stage:
+    """A scripted program in Claude Code's place, and what it was told."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
+        self._told = talk.workspace / "told"
+        self._play = talk.workspace / "play"
+        talk.program = (sys.executable, scripted_claude.__file__)
+        talk.env |= {"PLAY": str(self._play), "TOLD": str(self._told)}
+
+    def plays(self, *turns: list[Any]) -> None:
+        self._play.write_text(json.dumps(turns))
+
+    def told(self) -> list[Json]:
+        return [json.loads(line) for line in self._told.read_text().splitlines()]
+
+    def starts(self) -> list[list[str]]:
+        return [one["argv"] for one in self.told() if "argv" in one]
+
+    @property
+    def is_running(self) -> bool:
+        return self._told.exists() and bool(self.starts())
+
+    def answers(self) -> list[Json]:
+        sent = [one["response"] for one in self.told() if one.get("type") == "control_response"]
+        return [one.get("response", one) for one in sent]
+
+
+@pytest.fixture
+def stage(talk: Talk) -> Stage:
+    return Stage(talk)

@@ -1,61 +1,19 @@
 """The driver against a program that behaves badly, or as older and newer ones do."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.eventually import until
-from tests.unit.execution.runtimes.claude_code import scripted_claude
-from tests.unit.execution.runtimes.claude_code.conftest import Talk
+from tests.unit.execution.runtimes.claude_code.conftest import Stage, Talk, answer, text
 from trunkline.execution.runtimes.claude_code.connection import LINE_BYTES_MAX
 from trunkline.execution.session import ipc
 
 Json = dict[str, Any]
 IDLE = ["line", {"type": "system", "subtype": "session_state_changed", "state": "idle"}]
 RUNS = ["line", {"type": "system", "subtype": "session_state_changed", "state": "running"}]
-
-
-def text(said: str) -> list[Any]:
-    message = {"id": said, "model": "m", "content": [{"type": "text", "text": said}]}
-    return ["line", {"type": "assistant", "session_id": "c-1", "message": message}]
-
-
-def answer(said: str, **fields: Any) -> list[Any]:
-    return ["result", {"result": said, **fields}]
-
-
-class Stage:
-    def __init__(self, talk: Talk) -> None:
-        self._talk = talk
-        self._told = talk.workspace / "told"
-        self._play = talk.workspace / "play"
-        talk.program = (sys.executable, scripted_claude.__file__)
-        talk.env |= {"PLAY": str(self._play), "TOLD": str(self._told)}
-
-    def plays(self, *turns: list[Any]) -> None:
-        self._play.write_text(json.dumps(turns))
-
-    def told(self) -> list[Json]:
-        return [json.loads(line) for line in self._told.read_text().splitlines()]
-
-    def starts(self) -> list[list[str]]:
-        return [one["argv"] for one in self.told() if "argv" in one]
-
-    @property
-    def is_running(self) -> bool:
-        return self._told.exists() and bool(self.starts())
-
-    def answers(self) -> list[Json]:
-        sent = [one["response"] for one in self.told() if one.get("type") == "control_response"]
-        return [one.get("response", one) for one in sent]
-
-
-@pytest.fixture
-def stage(talk: Talk) -> Stage:
-    return Stage(talk)
 
 
 async def test_a_program_without_states_ends_its_turn_with_its_result(
@@ -172,15 +130,6 @@ async def test_a_program_that_cannot_be_run(talk: Talk, tmp_path: Path) -> None:
     assert (await talk.ask("hello"))["code"] == "RUNTIME_UNAVAILABLE"
 
 
-async def test_what_is_too_long_to_be_shown_is_not_allowed(talk: Talk, stage: Stage) -> None:
-    asked = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "x" * 300_000}}
-    stage.plays([["ask", asked], answer("done")])
-    await talk.host(agent_config={"confirm": "dangerous"})
-    await talk.ask("hello")
-    assert stage.answers()[0]["behavior"] == "deny"
-    assert talk.of_type("approval_request") == []
-
-
 @pytest.mark.parametrize("odd", [None, 7, "x", [], {"a": 1}, ["x"]])
 async def test_odd_questions_are_answered_all_the_same(
     talk: Talk, stage: Stage, odd: object
@@ -201,56 +150,6 @@ async def test_odd_questions_are_answered_all_the_same(
     await talk.host()
     assert (await talk.ask("hello"))["content"] == "done"
     assert len(stage.answers()) == 5
-
-
-async def test_only_what_was_shown_is_granted_for_the_session(talk: Talk, stage: Stage) -> None:
-    rule = {"toolName": "Bash", "ruleContent": "npm test *"}
-    suggestions = [
-        {"type": "addRules", "behavior": "allow", "rules": [rule], "destination": "userSettings"},
-        {"type": "addRules", "behavior": "deny", "rules": [rule], "destination": "session"},
-        {"type": "setMode", "mode": "bypassPermissions", "destination": "session"},
-        {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
-        {"type": "addDirectories", "directories": ["/"], "destination": "session"},
-    ]
-    asked = {
-        "subtype": "can_use_tool",
-        "tool_name": "Bash",
-        "input": {"command": "npm test a"},
-        "permission_suggestions": suggestions,
-    }
-    stage.plays([["ask", asked], answer("done")])
-    await talk.host(agent_config={"confirm": "dangerous"})
-    turn = talk.say("hello")
-    question = await talk.question()
-    assert "Bash(npm test *)" in question["message"]
-    talk.reply(question, scope="session")
-    await talk.end(turn)
-    [said] = stage.answers()
-    [granted] = said["updatedPermissions"]
-    assert (granted["rules"], granted["destination"]) == ([rule], "session")
-
-
-async def test_no_rule_is_granted_that_was_not_shown(talk: Talk, stage: Stage) -> None:
-    short = [{"toolName": "Bash", "ruleContent": f"{'a' * 100} {n} *"} for n in range(100)]
-    long = [{"toolName": "Bash", "ruleContent": "x" * 3_000}, {"ruleContent": "*"}, "Bash"]
-    rules = {"type": "addRules", "behavior": "allow", "rules": [*long, *short]}
-    asked = {
-        "subtype": "can_use_tool",
-        "tool_name": "Bash",
-        "input": {"command": "npm test a"},
-        "permission_suggestions": [rules, rules],
-    }
-    stage.plays([["ask", asked], answer("done")])
-    await talk.host(agent_config={"confirm": "dangerous"})
-    turn = talk.say("hello")
-    question = await talk.question()
-    talk.reply(question, scope="session")
-    await talk.end(turn)
-    [said] = stage.answers()
-    granted = [rule for one in said["updatedPermissions"] for rule in one["rules"]]
-    assert granted
-    shown = [f"{rule['toolName']}({rule['ruleContent']})" for rule in granted]
-    assert all(rule in question["message"] for rule in shown)
 
 
 async def test_the_next_message_after_a_cancelled_start_is_answered(

@@ -96,7 +96,7 @@ async def test_a_yes_for_the_session_is_not_asked_for_again_and_outlives_the_pro
     turn = talk.say("make it")
     question = await talk.question()
     assert "Bash(mkdir -p made)" in question["message"]
-    talk.reply(question, scope="always")
+    talk.reply(question, scope="session")
     await talk.end(turn)
     await talk.ask("again")
     await talk.stop()
@@ -104,6 +104,26 @@ async def test_a_yes_for_the_session_is_not_asked_for_again_and_outlives_the_pro
     await talk.ask("and again")
     assert len(talk.of_type("approval_request")) == 1
     assert not list(talk.workspace.glob(".claude/*"))  # its own settings are as they were
+
+
+async def test_a_yes_for_always_holds_for_as_long_as_the_rule_does(
+    talk: Talk, model: ModelServer
+) -> None:
+    for _ in range(3):
+        model.script(bash("mkdir -p made"), Turn(text="Made"))
+    await talk.host(agent_config={"confirm": "dangerous"})
+    turn = talk.say("make it")
+    question = await talk.question()
+    rule = {"effect": "allow", "rule": question["rule"], "level": "user"}
+    talk.reply(question, scope="always")
+    await talk.end(turn)
+    talk.send(ipc.ConfigUpdate(data={"rules": [rule]}))
+    await talk.ask("again")
+    talk.send(ipc.ConfigUpdate(data={"rules": []}))
+    turn = talk.say("and again")
+    talk.reply(await talk.question(1), confirmed=False)
+    await talk.end(turn)
+    assert len(talk.of_type("approval_request")) == 2
 
 
 async def test_nobody_is_asked_where_nobody_wants_to_be(talk: Talk, model: ModelServer) -> None:

@@ -57,7 +57,7 @@ async def test_the_program_hears_what_the_person_said(
 
 @pytest.mark.parametrize("scope", ["once", "session", "always"])
 async def test_a_yes_says_for_how_long_it_is_meant(hosted: Hosted, scope: Scope) -> None:
-    asking = Asking(options=("Allow", "Never"))
+    asking = Asking("ls | *", options=("Allow", "Never"))  # no rule is offered for it
     await hosted.host(Scripted(asking), **_careful())
     turn = hosted.say("hi")
     question = await hosted.event("approval_request")
@@ -66,6 +66,75 @@ async def test_a_yes_says_for_how_long_it_is_meant(hosted: Hosted, scope: Scope)
     hosted.send(ipc.ApprovalResponse(data={"request_id": question["request_id"], **answer}))
     await hosted.end(turn)
     assert (asking.said[0].scope, asking.said[0].option) == (scope, "Allow")
+
+
+async def test_a_yes_for_always_is_a_rule_of_the_session_and_no_promise_of_the_program(
+    hosted: Hosted,
+) -> None:
+    asking = Asking("npm publish")
+    await hosted.host(Scripted(asking), **_careful())
+    turn = hosted.say("hi")
+    question = await hosted.event("approval_request")
+    assert question["rule"] == "bash(npm publish)"
+    hosted.answer(question["request_id"], True, scope="always")
+    await hosted.end(turn)
+    await hosted.ask("again")
+    assert [(one.allowed, one.scope) for one in asking.said] == [(True, "once")] * 2
+    assert [one.becomes_rule for one in asking.said] == [True, False]
+    hosted.send(ipc.ConfigUpdate(data={"rules": []}))
+    turn = hosted.say("and again")
+    question = await hosted.event("approval_request", 1)
+    hosted.answer(question["request_id"], False)
+    await hosted.end(turn)
+    assert not asking.said[-1].allowed
+
+
+@pytest.mark.parametrize("scope", ["session", "always"])
+async def test_a_rule_that_comes_later_denies_what_a_person_had_allowed_for_longer(
+    hosted: Hosted, scope: Scope
+) -> None:
+    ran: list[str] = []
+
+    async def run(command: str) -> str:
+        ran.append(command)
+        return "done"
+
+    async def play(turn: Turn) -> str:
+        return await turn.use("bash", {"command": "npm publish"}, run)
+
+    await hosted.host(Scripted(play), **_careful())
+    turn = hosted.say("hi")
+    question = await hosted.event("approval_request")
+    hosted.answer(question["request_id"], True, scope=scope)
+    await hosted.end(turn)
+    await hosted.ask("again")
+    assert len(ran) == 2
+    rules = [{"effect": "deny", "rule": "bash(npm publish)", "level": "user"}]
+    hosted.send(ipc.ConfigUpdate(data={"rules": rules}))
+    assert "a rule of the user denies it" in (await hosted.ask("and again"))["content"]
+    assert len(ran) == 2
+    assert len(hosted.of_type("approval_request")) == 1
+
+
+async def test_a_tool_that_was_allowed_for_always_asks_again_when_that_is_taken_back(
+    hosted: Hosted,
+) -> None:
+    async def run(command: str) -> str:
+        return command
+
+    async def play(turn: Turn) -> str:
+        return await turn.use("bash", {"command": "npm publish"}, run)
+
+    await hosted.host(Scripted(play), **_careful())
+    turn = hosted.say("hi")
+    question = await hosted.event("approval_request")
+    hosted.answer(question["request_id"], True, scope="always")
+    await hosted.end(turn)
+    hosted.send(ipc.ConfigUpdate(data={"rules": []}))
+    turn = hosted.say("again")
+    question = await hosted.event("approval_request", 1)
+    hosted.answer(question["request_id"], False)
+    assert (await hosted.end(turn))["content"] == "the person said no"
 
 
 async def test_what_a_rule_denies_is_refused_without_a_question_and_audited(hosted: Hosted) -> None:
