@@ -195,6 +195,7 @@ MAY_PATCH = {
     # The faults that the simulation has to find are patches of behaviour; its loop is asyncio's
     # insides, because time and the order of callbacks come from the seed.
     "tests/simulation/faults.py",
+    "tests/simulation/faults_of_room.py",
     "tests/simulation/loop.py",
     "tests/simulation/world.py",
     # Cancels at moments between two lines of one coroutine, which nobody outside can hit.
