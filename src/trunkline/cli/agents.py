@@ -164,7 +164,7 @@ _persons.can_list()
 _persons.can_create(_person, "alice --prompt @alice.md")
 _persons.can_show()
 _persons.can_update(_person, "--model small")
-_persons.can_delete("Delete {}, from every group too.")
+_persons.can_delete("Delete {}, from every group too.", "Delete {}, from every group too?")
 
 _groups = Records(groups, "group", "team", ("id", "name", "persons", "created_at"), _shown)
 _groups.can_list()
@@ -175,4 +175,7 @@ _groups.can_create(
 )
 _groups.can_show()
 _groups.can_update(_group, "--person alice --person carol", "Rename {}, or say anew who is in it.")
-_groups.can_delete("Delete {}; its conversations are closed, its persons stay.")
+_groups.can_delete(
+    "Delete {}; its conversations are closed, its persons stay.",
+    "Delete {}, and close its conversations?",
+)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline.cli import choices
-from trunkline.cli.names import MachineName, OfUser, SomeMachine, option, resolve_all
+from trunkline.cli.names import MachineName, OfUser, SomeMachine, called, option, resolve_all
 from trunkline.cli.output import Done, Json, Record, Rows, Shown, say
 from trunkline.cli.output import show as show_result
 from trunkline.cli.people import user_of
@@ -22,6 +22,7 @@ from trunkline.cli.remote import (
     group,
     remote,
 )
+from trunkline.cli.sure import Sure, make_sure
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -249,14 +250,20 @@ async def token(client: "Client", machine_id: MachineName) -> Record:
 
 
 @remote(app, "revoke-token", example="trunkline machine revoke-token laptop")
-async def revoke_token(client: "Client", machine_id: MachineName) -> Done:
+async def revoke_token(client: "Client", machine_id: MachineName, is_sure: Sure = False) -> Done:
     """End what a machine may connect with, and its line. The machine stays; give it a new token."""
+    named = await called(client, "machines", machine_id)
+    if not is_sure:
+        make_sure(f"Cut the line of {named}, and end what it connects with?")
     await client.post("machines", machine_id, "revoke-token")
-    return Done(f"revoked what {machine_id} could connect with")
+    return Done(f"revoked what {named} could connect with")
 
 
 @remote(app, "terminate", example="trunkline machine terminate laptop")
-async def terminate(client: "Client", machine_id: MachineName) -> Done:
-    """Give a machine up: its line is closed, its local process stopped."""
+async def terminate(client: "Client", machine_id: MachineName, is_sure: Sure = False) -> Done:
+    """Give a machine up for good: its line is closed, its local process stopped."""
+    named = await called(client, "machines", machine_id)
+    if not is_sure:
+        make_sure(f"Give {named} up for good?")
     await client.delete("machines", machine_id)
-    return Done(f"terminated {machine_id}")
+    return Done(f"terminated {named}")

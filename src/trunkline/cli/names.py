@@ -179,6 +179,31 @@ async def resolve_all(client: "Client", kinds: dict[str, str], values: Json) -> 
     return made
 
 
+async def called(client: "Client", kind: str, record_id: str) -> str:
+    """A record as people know it, for questions and answers: `the agent 'Coder'`."""
+    from trunkline.client import ApiError
+
+    noun = f"the {_NOUNS[kind].one}"
+    try:
+        found = await _found(client, kind, record_id, 1)
+    except ApiError as error:
+        if error.status != 404:  # an older server
+            raise
+        found = []
+    if not found or record_id not in (found[0]["id"], found[0]["name"]):
+        return f"{noun} {_quoted(record_id)}"
+    name, detail = found[0]["name"], one_line(found[0]["detail"])
+    if kind == "skills":
+        is_one = found[0]["match"] == "id"
+        told = f"{noun} {_quoted(name)}"
+        return f"one version of {told} ({detail})" if is_one else f"{told} in all its versions"
+    if kind == "memories":
+        return f"{noun} {_quoted(detail)}"
+    if not name:
+        return f"{noun} {_quoted(record_id)}" + (f" ({detail})" if detail else "")
+    return f"{noun} {_quoted(name)}" + (f" ({detail})" if kind == "rules" else "")
+
+
 def kind_of(annotation: Any) -> str | None:
     """What a parameter of this type names."""
     marks = getattr(annotation, "__metadata__", ())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from trunkline.cli.names import record_name
+from trunkline.cli.names import called, record_name
 from trunkline.cli.output import Done, Json, Record, Rows
 from trunkline.cli.remote import Command, Limit, collect, given, remote
 from trunkline.cli.sure import Sure, make_sure
@@ -81,20 +81,17 @@ class Records(NamedTuple):
 
         self._add("update", _with_options(command, body), text, f"{self.name_example} {example}")
 
-    def can_delete(self, text: str, asks: str = "") -> None:
-        """`asks`: the question before it, where much goes with the record `{}`."""
+    def can_delete(self, text: str, asks: str = "Delete {}?") -> None:
+        """`asks`: the question before it, which names the record and what goes with it."""
 
-        async def command(client: "Client", record_id: str) -> Done:
-            await client.delete(self._path, record_id)
-            return Done(f"deleted {record_id}")
-
-        async def asking(client: "Client", record_id: str, is_sure: Sure = False) -> Done:
+        async def command(client: "Client", record_id: str, is_sure: Sure = False) -> Done:
+            named = await called(client, self._path, record_id)
             if not is_sure:
-                record = await client.get(self._path, record_id)
-                make_sure(asks.format(f"the {self._title} '{record['name']}'"))
-            return await command(client, record_id)
+                make_sure(asks.format(named))
+            await client.delete(self._path, record_id)
+            return Done(f"deleted {named}")
 
-        self._add("delete", asking if asks else command, text, self.name_example)
+        self._add("delete", command, text, self.name_example)
 
     @property
     def _path(self) -> str:
