@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline.cli import choices
+from trunkline.cli.model_keys import keyless
 from trunkline.cli.names import Members, Named, option
 from trunkline.cli.output import CommandFailed, Json
 from trunkline.cli.records import Records
@@ -122,9 +123,9 @@ _agents = Records(
     agents, "agent", "Coder", ("id", "name", "model", "runtime_type", "created_at", "confirm")
 )
 _agents.can_list()
-_agents.can_create(_agent, "Coder --prompt @coder.md --tool bash")
+_agents.can_create(_agent, "Coder --prompt @coder.md --tool bash", doubt=keyless)
 _agents.can_show()
-_agents.can_update(_agent, "--temperature 0.2")
+_agents.can_update(_agent, "--temperature 0.2", doubt=keyless)
 _agents.can_delete("Delete {}; its sessions stay.")
 
 
@@ -161,9 +162,9 @@ _persons = Records(
     ("id", "name", "model", "machine_id", "runtime_type", "created_at", "confirm"),
 )
 _persons.can_list()
-_persons.can_create(_person, "alice --prompt @alice.md")
+_persons.can_create(_person, "alice --prompt @alice.md", doubt=keyless)
 _persons.can_show()
-_persons.can_update(_person, "--model small")
+_persons.can_update(_person, "--model small", doubt=keyless)
 _persons.can_delete("Delete {}, from every group too.", "Delete {}, from every group too?")
 
 _groups = Records(groups, "group", "team", ("id", "name", "persons", "created_at"), _shown)

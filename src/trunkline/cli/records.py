@@ -6,6 +6,7 @@ of a request; whatever else can be done with them is that module's own.
 
 import inspect
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 NewName = Annotated[str | None, typer.Option(help="A new name.")]
 Body = Callable[..., Awaitable[Json]]
 """Takes a client and the options of `create` and `update`."""
+
+
+Doubt = Callable[["Client", Json], Awaitable[str]]
+"""What is to be said to whoever stored that; empty: nothing."""
+
+
+async def _no_doubt(_client: "Client", _body: Json) -> str:
+    return ""
 
 
 def _as_it_is(record: Json) -> Json:
@@ -57,10 +66,13 @@ class Records(NamedTuple):
         text = text or f"List {self._title}s."
         self._add("list", command, text, self.list_example)
 
-    def can_create(self, body: Body, example: str, text: str = "Make {}.") -> None:
+    def can_create(
+        self, body: Body, example: str, text: str = "Make {}.", doubt: Doubt = _no_doubt
+    ) -> None:
         async def command(client: "Client", name: str, **options: Any) -> Record:
             made = {"name": name, **await body(client, **options)}
-            return self._record(await client.post(self._path, body=made))
+            record = self._record(await client.post(self._path, body=made))
+            return replace(record, hint=await doubt(client, made))
 
         self._add("create", _with_options(command, body), text, example)
 
@@ -71,13 +83,18 @@ class Records(NamedTuple):
         self._add("show", command, "Show {}.", self.name_example)
 
     def can_update(
-        self, body: Body, example: str, text: str = "Change {}; what is not named stays."
+        self,
+        body: Body,
+        example: str,
+        text: str = "Change {}; what is not named stays.",
+        doubt: Doubt = _no_doubt,
     ) -> None:
         async def command(
             client: "Client", record_id: str, name: NewName = None, **options: Any
         ) -> Record:
             changed = given(name=name) | await body(client, **options)
-            return self._record(await client.patch(self._path, record_id, body=changed))
+            record = self._record(await client.patch(self._path, record_id, body=changed))
+            return replace(record, hint=await doubt(client, changed))
 
         self._add("update", _with_options(command, body), text, f"{self.name_example} {example}")
 

@@ -72,16 +72,14 @@ class MachineChoice:
         runtime = (machine.runtimes or {}).get(runtime_type)
         if runtime is None or runtime.models is None or model is None:
             return
-        table = schema.credentials
-        query = select(table.c.provider, table.c.base_url).where(table.c.user_id == machine.user_id)
-        own = {row.provider: row.base_url for row in await self._store.all(query)}
+        lists = self._services.model_lists
+        own = await lists.known_to(machine.user_id)
         has_base_url = bool(own.get("openai"))
         if problem := unknown_model(runtime, model, own, has_base_url=has_base_url):
             raise problem
         provider = doubted_model(model)
         if runtime.models.any or provider is None or own.get(provider):
             return
-        lists = self._services.model_lists
         listed = lists.of(machine.user_id)
         if provider not in listed or unlisted_model(model, listed):  # which may be a new one
             await lists.learn(machine.user_id, provider)
