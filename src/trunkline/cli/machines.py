@@ -1,6 +1,8 @@
 """`trunkline machine`: what runs agents: execution planes, devices, agent hosts."""
 
 import asyncio
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -57,11 +59,21 @@ async def list_machines(
 @remote(app, "show", example="trunkline machine show laptop")
 async def show(client: "Client", machine_id: MachineName) -> Record:
     """Show a machine, and what it can run."""
-    return _record(await client.get("machines", machine_id))
+    machine = await client.get("machines", machine_id)
+    found = await collect(client.each("sessions", machine_id=machine_id), _SESSIONS_NAMED)
+    titles = {one["id"]: one["title"] for one in found if one["title"]}
+    return _record(machine, titles)
 
 
-def _record(machine: Json) -> Record:
-    return Record(machine, _can_run(machine.get("runtimes")), _view(machine))
+_SESSIONS_NAMED = 50
+"""Of one machine; others go by their ids."""
+
+
+def _record(machine: Json, titles: Mapping[str, str] = MappingProxyType({})) -> Record:
+    view = _view(machine)
+    if sessions := machine.get("sessions"):
+        view |= {"sessions": [titles.get(one, one) for one in sessions]}
+    return Record(machine, _can_run(machine.get("runtimes")), view)
 
 
 _REPEATED = ("health", "degradation", "without_line")
@@ -127,11 +139,11 @@ def add(
             return Record(made)
         say(adding.instructions(made))
         if no_wait:
-            return Done(adding.left_early(made))
+            return Done(adding.left_early(machine or name))
         try:
             come = await adding.arrival(client, made)
         except asyncio.CancelledError:
-            say(adding.left_early(made), err=True)
+            say(adding.left_early(machine or name), err=True)
             raise
         return Done(adding.welcome(come, _can_run(come.get("runtimes"))))
 
