@@ -68,6 +68,7 @@ async def _agent(
     workspace: Workspace = None,
     session_config: SessionConfig = None,
 ) -> Json:
+    check_program(runtime, acp)
     return given(
         description=description,
         system_prompt=text_of(prompt),
@@ -94,6 +95,13 @@ def acp_of(value: str | None) -> Json | None:
         return {"command": shlex.split(value)}
     except ValueError as error:
         raise CommandFailed(f"--acp: {error}") from error
+
+
+def check_program(runtime: str | None, acp: str | None, agent: str | None = None) -> None:
+    """The runtime acp says nothing of which program it is; an agent may."""
+    if runtime == "acp" and acp is None and agent is None:
+        known = ", ".join(ACP_PRESETS)
+        raise typer.BadParameter(f"--runtime acp runs a program: name it with --acp NAME ({known})")
 
 
 def pair(text: str) -> tuple[str, object]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from trunkline.client import Client
 
 _WHOLE_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_ID_CHARS_MIN = 4  # as the server has it
+_SHORT_ID = re.compile(rf"[0-9a-fA-F]{{1,{_ID_CHARS_MIN - 1}}}")
 _ASKED = 10
 _CANDIDATES_SHOWN = 5
 _CHOICES_SHOWN = 8
@@ -248,6 +250,8 @@ def unknown(kind: str, text: str, known: list[str]) -> str:
         return f"{said}; {there} {', '.join(map(_quoted, known))}"
     if not known and kind not in _NAMELESS:
         return f"{said}: there are no {noun.many} that you may see"
+    if _SHORT_ID.fullmatch(text):
+        said += f" (of an id, {_ID_CHARS_MIN} characters are needed)"
     return f"{said}: trunkline {noun.command} shows what there is"
 
 
