@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, select, update
 
 from tests.support import scripted_daemon
 from tests.support.lines import MemoryLines
@@ -210,21 +210,6 @@ async def test_the_wait_goes_on_after_a_restart_of_the_control_plane(bench: Benc
     await bench.until_failed(vm_id)
 
 
-async def test_after_a_restart_a_machine_is_expected_as_long_as_its_join_code_is_good(
-    bench: Bench,
-) -> None:
-    first_vms = await bench.vms()
-    vm_id = await first_vms.expect(MEMBER, "user-1", "laptop", within_s=CONNECT_S)
-    code = {"hash": "h", "user_id": "user-1", "machine_id": vm_id, "created_at": 1}
-    ends_at = bench.time.now_ms + 900_000
-    made = {"makes_machine": True, "names_itself": False, "expires_at": ends_at, **code}
-    async with bench.store.write() as connection:
-        await connection.execute(insert(schema.join_codes).values(**made))
-    await first_vms.stop()
-    await bench.vms()
-    assert await bench.until_failed(vm_id) == "did not connect within 900 s"
-
-
 async def test_nothing_is_scheduled_while_going_down(bench: Bench) -> None:
     vms = await bench.vms()
     await vms.stop()
@@ -343,18 +328,6 @@ async def test_a_local_vm_that_lives_on_without_a_line_is_started_again(bench: B
     await bench.lines.say(vm_id, "drop")
     await bench.until_online(vm_id, 2)
     assert bench.time.slept == [1.0]
-
-
-async def test_a_local_vm_whose_token_is_revoked_is_started_again_with_the_next_one(
-    bench: Bench,
-) -> None:
-    vms = await bench.vms()
-    vm_id = await bench.local(vms)
-    await bench.until_online(vm_id)
-    await vms.revoke_tokens(ADMIN, vm_id)
-    await bench.until_online(vm_id, lives=2)
-    assert (await bench.row(vm_id)).detail == "starting again, it had its token revoked"
-    assert bench.lines.failures == {}
 
 
 async def test_local_vms_run_again_after_a_restart_of_the_control_plane(bench: Bench) -> None:
