@@ -6,13 +6,12 @@ of a request; whatever else can be done with them is that module's own.
 
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from trunkline.cli.names import called, record_name
-from trunkline.cli.output import Done, Json, Record, Rows
+from trunkline.cli.output import Done, Json, Record, Rows, say
 from trunkline.cli.remote import Command, Limit, collect, given, remote
 from trunkline.cli.sure import Sure, make_sure
 
@@ -72,7 +71,9 @@ class Records(NamedTuple):
         async def command(client: "Client", name: str, **options: Any) -> Record:
             made = {"name": name, **await body(client, **options)}
             record = self._record(await client.post(self._path, body=made))
-            return replace(record, hint=await doubt(client, made))
+            if told := await doubt(client, made):
+                say(told, err=True)
+            return record
 
         self._add("create", _with_options(command, body), text, example)
 
@@ -94,7 +95,9 @@ class Records(NamedTuple):
         ) -> Record:
             changed = given(name=name) | await body(client, **options)
             record = self._record(await client.patch(self._path, record_id, body=changed))
-            return replace(record, hint=await doubt(client, changed))
+            if told := await doubt(client, changed):
+                say(told, err=True)
+            return record
 
         self._add("update", _with_options(command, body), text, f"{self.name_example} {example}")
 
