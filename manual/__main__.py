@@ -1,5 +1,6 @@
 """`python -m manual [FOLDER]`: builds the site into `site/`, or into that folder."""
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -8,7 +9,12 @@ from manual.staging import REPOSITORY
 
 
 def main() -> int:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else REPOSITORY.root / "site"
+    parser = argparse.ArgumentParser(prog="python -m manual", description="Builds the manual.")
+    usual = REPOSITORY.root / "site"
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=usual, help="where the site goes (site/)"
+    )
+    folder = parser.parse_args().folder
     try:
         pages = build(folder)
     except Broken as error:

@@ -5,6 +5,7 @@ unknown names are tolerated.
 """
 
 import difflib
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
@@ -70,6 +71,11 @@ _LISTED_MAX = 30
 _SHOWN_CHARS = 60
 
 
+_MODEL_NAMES = re.compile(
+    r"(?P<anthropic>claude|anthropic/.)|(?:gpt-|chatgpt-|codex-|o\d|openai/.)", re.IGNORECASE
+)
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """A sentence about a name that is not known, with the nearest one that is."""
     # What all have in common would make them all alike.
@@ -78,6 +84,13 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(plain, by_plain, n=1, cutoff=_CLOSE)
     shown = f"unknown {kind} {name[:_SHOWN_CHARS]!r}"
     return f"{shown}: did you mean {by_plain[near[0]]!r}?" if near else shown
+
+
+def model_provider(model: str) -> str | None:
+    """Whose model that is, of the providers that are known by name and address; None: nobody's as
+    far as its name tells. `execution/llm/routes.py` finds who serves one in the same way."""
+    found = _MODEL_NAMES.match(model.strip())
+    return None if found is None else "anthropic" if found["anthropic"] else "openai"
 
 
 def not_one_of(word: str, choices: Collection[str], known: Collection[str] = ()) -> str:

@@ -28,14 +28,24 @@ class Terminal:
     """A program in a terminal of that size. `lines`: the screen, and what has scrolled off it."""
 
     def __init__(
-        self, program: str, arguments: list[str], env: dict[str, str], columns: int, rows: int
+        self,
+        program: str,
+        arguments: list[str],
+        env: dict[str, str],
+        columns: int,
+        rows: int,
+        cwd: Path | None = None,
     ) -> None:
         self.screen = Screen(columns, rows, history=_HISTORY_LINES)
         self._stream = pyte.ByteStream(self.screen)
         self._news = asyncio.Event()
         self._is_over = False
         self._child = pexpect.spawn(
-            program, arguments, env=env, dimensions=(rows, columns), timeout=WAIT_S
+            *(program, arguments),
+            env=env,
+            dimensions=(rows, columns),
+            timeout=WAIT_S,
+            cwd=cwd,
         )
         self._child.delaybeforesend = None
         asyncio.get_running_loop().add_reader(self._child.child_fd, self._read)
@@ -102,11 +112,12 @@ async def terminal(
     columns: int = 80,
     rows: int = 30,
     program: str = str(PROGRAM),
+    cwd: Path | None = None,
 ) -> AsyncIterator[Terminal]:
     """The rest of the environment is this one's, without what would lead elsewhere."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     opened = Terminal(
-        program, list(arguments), {**kept, "TERM": "xterm-256color", **env}, columns, rows
+        program, list(arguments), {**kept, "TERM": "xterm-256color", **env}, columns, rows, cwd
     )
     try:
         yield opened

@@ -68,6 +68,26 @@ async def test_the_only_completion_is_taken_by_tab_and_enter_sends_the_line(desk
         await screen.until("no question waits")
 
 
+async def test_a_tab_in_the_same_moment_as_the_word_completes_it(desk: Desk) -> None:
+    async with desk.chat() as screen:
+        await screen.prompt()
+        screen.type("/app" + TAB)
+        await screen.until("> /approvals")
+        screen.type(ENTER)
+        await screen.until("no question waits")
+
+
+async def test_what_was_refused_is_not_suggested(desk: Desk) -> None:
+    async with desk.chat() as screen:
+        await screen.prompt()
+        screen.type("/cost ", ENTER)
+        await screen.until("no model was asked yet")
+        screen.type("/cosmos", ENTER)
+        await screen.until("unknown command 'cosmos'")
+        screen.type("/cos")
+        await screen.until("> /cost")
+
+
 async def test_persons_of_a_group_are_completed_and_answer_under_their_names(desk: Desk) -> None:
     persons = [await desk.user.ok("POST", "/persons", {"name": one}) for one in ("Ada", "Bo")]
     ids = [one["id"] for one in persons]

@@ -80,11 +80,11 @@ async def arrival(client: "Client", made: Json) -> Json:
             await asyncio.sleep(_LOOK_S / 4 if machine["online"] else _LOOK_S)
 
 
-def left_early(made: Json) -> str:
-    """For whoever does not wait."""
-    return (
-        f"The code stays good. `trunkline machine show {made['machine_id']}` says whether it came."
-    )
+def left_early(name: str | None) -> str:
+    """For whoever does not wait. `name`: what the machine is called; one that says that itself is
+    not known by a name yet."""
+    shows = "list" if name is None else f"show {shlex.quote(one_line(name))}"
+    return f"The code stays good. `trunkline machine {shows}` says whether it came."
 
 
 def welcome(machine: Json, can_run: str) -> str:

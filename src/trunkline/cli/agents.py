@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline.cli import choices
+from trunkline.cli.model_keys import keyless
 from trunkline.cli.names import Members, Named, option
 from trunkline.cli.output import CommandFailed, Json
 from trunkline.cli.records import Records
@@ -67,6 +68,7 @@ async def _agent(
     workspace: Workspace = None,
     session_config: SessionConfig = None,
 ) -> Json:
+    check_program(runtime, acp)
     return given(
         description=description,
         system_prompt=text_of(prompt),
@@ -93,6 +95,13 @@ def acp_of(value: str | None) -> Json | None:
         return {"command": shlex.split(value)}
     except ValueError as error:
         raise CommandFailed(f"--acp: {error}") from error
+
+
+def check_program(runtime: str | None, acp: str | None, agent: str | None = None) -> None:
+    """The runtime acp says nothing of which program it is; an agent may."""
+    if runtime == "acp" and acp is None and agent is None:
+        known = ", ".join(ACP_PRESETS)
+        raise typer.BadParameter(f"--runtime acp runs a program: name it with --acp NAME ({known})")
 
 
 def pair(text: str) -> tuple[str, object]:
@@ -122,9 +131,9 @@ _agents = Records(
     agents, "agent", "Coder", ("id", "name", "model", "runtime_type", "created_at", "confirm")
 )
 _agents.can_list()
-_agents.can_create(_agent, "Coder --prompt @coder.md --tool bash")
+_agents.can_create(_agent, "Coder --prompt @coder.md --tool bash", doubt=keyless)
 _agents.can_show()
-_agents.can_update(_agent, "--temperature 0.2")
+_agents.can_update(_agent, "--temperature 0.2", doubt=keyless)
 _agents.can_delete("Delete {}; its sessions stay.")
 
 
@@ -161,10 +170,10 @@ _persons = Records(
     ("id", "name", "model", "machine_id", "runtime_type", "created_at", "confirm"),
 )
 _persons.can_list()
-_persons.can_create(_person, "alice --prompt @alice.md")
+_persons.can_create(_person, "alice --prompt @alice.md", doubt=keyless)
 _persons.can_show()
-_persons.can_update(_person, "--model small")
-_persons.can_delete("Delete {}, from every group too.")
+_persons.can_update(_person, "--model small", doubt=keyless)
+_persons.can_delete("Delete {}, from every group too.", "Delete {}, from every group too?")
 
 _groups = Records(groups, "group", "team", ("id", "name", "persons", "created_at"), _shown)
 _groups.can_list()
@@ -175,4 +184,7 @@ _groups.can_create(
 )
 _groups.can_show()
 _groups.can_update(_group, "--person alice --person carol", "Rename {}, or say anew who is in it.")
-_groups.can_delete("Delete {}; its conversations are closed, its persons stay.")
+_groups.can_delete(
+    "Delete {}; its conversations are closed, its persons stay.",
+    "Delete {}, and close its conversations?",
+)

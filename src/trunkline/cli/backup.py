@@ -11,9 +11,10 @@ import typer
 
 from trunkline.cli import progress
 from trunkline.cli.human import size
-from trunkline.cli.output import CommandFailed, Done, Json, Text, say, show
+from trunkline.cli.output import CommandFailed, Done, Json, Record, say, show
 from trunkline.cli.progress import Progress
 from trunkline.cli.remote import AsJson, Data
+from trunkline.log_form import one_line
 
 if TYPE_CHECKING:
     from trunkline.control.backup.archive import Manifest
@@ -125,8 +126,12 @@ def _show(manifest: "Manifest", file: Path, hints: list[str], *, as_json: bool) 
     made = datetime.fromtimestamp(manifest.made_at / 1000, UTC)
     what = [size(manifest.bytes), *(_many(name, count) for name, count in manifest.counts.items())]
     lines = [f"{file}: {', '.join(what)}, of {made:%Y-%m-%d %H:%M:%S} UTC", *hints]
-    item: Json = {"file": str(file), **msgspec.to_builtins(manifest)}
-    show(Text("".join(f"{line}\n" for line in lines), item), as_json=as_json)
+    if as_json:
+        item: Json = {"file": str(file), **msgspec.to_builtins(manifest)}
+        show(Record(item), as_json=True)
+        return
+    for line in lines:
+        say(one_line(line))
 
 
 def _many(names: str, count: int) -> str:

@@ -12,10 +12,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import typer
-
 from trunkline import extras
-from trunkline.cli.output import CommandFailed
+from trunkline.cli.output import CommandFailed, say
 
 NAME = "local-model"
 
@@ -44,7 +42,7 @@ def install(env: Mapping[str, str]) -> None:
         found = local_server.find_model()
     except RequestFailed as error:
         raise CommandFailed(error.message) from error
-    typer.echo(f"{local_server.MODEL} is installed ({found.name}): trunkline chat --model local")
+    say(f"{local_server.MODEL} is installed ({found.name}): trunkline chat --model local")
 
 
 def installer(

@@ -9,12 +9,10 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-import typer
-
 from trunkline import names
 from trunkline.cli import node_join
 from trunkline.cli.check import Check
-from trunkline.cli.output import CommandFailed, Json, plain
+from trunkline.cli.output import CommandFailed, Json, plain, say
 from trunkline.cli.progress import Progress
 from trunkline.cli.running_server import Running
 from trunkline.control.machines import homes
@@ -69,10 +67,10 @@ def install_program(name: str, home: Path, env: Mapping[str, str]) -> None:
         raise CommandFailed(error.message) from error
     what = f"{done.name}: {plain(done.version)}"
     if not done.is_new:
-        typer.echo(f"{what} is there already, in {done.folder}")
+        say(f"{what} is there already, in {done.folder}")
         return
-    typer.echo(f"{what} is installed in {done.folder}")
-    typer.echo("A machine that runs with this home tells of it within half a minute.")
+    say(f"{what} is installed in {done.folder}")
+    say("A machine that runs with this home tells of it within half a minute.")
 
 
 def checks(

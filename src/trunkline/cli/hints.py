@@ -7,6 +7,7 @@ from trunkline.client.errors import QUOTA_REACHED
 
 _HERE = re.compile(r"://(?:localhost|127\.[\d.]+|\[::1\])(?:[:/ ]|$)")
 _BY_CODE = {
+    "APPROVAL_NOT_FOUND": "`trunkline session approvals` lists those that wait",
     "MACHINE_OFFLINE": "`trunkline machine list --terminated` shows it; `trunkline node` starts it",
 }
 _BY_STATUS = {

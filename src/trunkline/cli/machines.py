@@ -1,12 +1,14 @@
 """`trunkline machine`: what runs agents: execution planes, devices, agent hosts."""
 
 import asyncio
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trunkline.cli import choices
-from trunkline.cli.names import MachineName, OfUser, SomeMachine, option, resolve_all
+from trunkline.cli.names import MachineName, OfUser, SomeMachine, called, option, resolve_all
 from trunkline.cli.output import Done, Json, Record, Rows, Shown, say
 from trunkline.cli.output import show as show_result
 from trunkline.cli.people import user_of
@@ -22,6 +24,7 @@ from trunkline.cli.remote import (
     group,
     remote,
 )
+from trunkline.cli.sure import Sure, make_sure
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -56,11 +59,21 @@ async def list_machines(
 @remote(app, "show", example="trunkline machine show laptop")
 async def show(client: "Client", machine_id: MachineName) -> Record:
     """Show a machine, and what it can run."""
-    return _record(await client.get("machines", machine_id))
+    machine = await client.get("machines", machine_id)
+    found = await collect(client.each("sessions", machine_id=machine_id), _SESSIONS_NAMED)
+    titles = {one["id"]: one["title"] for one in found if one["title"]}
+    return _record(machine, titles)
 
 
-def _record(machine: Json) -> Record:
-    return Record(machine, _can_run(machine.get("runtimes")), _view(machine))
+_SESSIONS_NAMED = 50
+"""Of one machine; others go by their ids."""
+
+
+def _record(machine: Json, titles: Mapping[str, str] = MappingProxyType({})) -> Record:
+    view = _view(machine)
+    if sessions := machine.get("sessions"):
+        view |= {"sessions": [titles.get(one, one) for one in sessions]}
+    return Record(machine, _can_run(machine.get("runtimes")), view)
 
 
 _REPEATED = ("health", "degradation", "without_line")
@@ -126,11 +139,11 @@ def add(
             return Record(made)
         say(adding.instructions(made))
         if no_wait:
-            return Done(adding.left_early(made))
+            return Done(adding.left_early(machine or name))
         try:
             come = await adding.arrival(client, made)
         except asyncio.CancelledError:
-            say(adding.left_early(made), err=True)
+            say(adding.left_early(machine or name), err=True)
             raise
         return Done(adding.welcome(come, _can_run(come.get("runtimes"))))
 
@@ -249,14 +262,20 @@ async def token(client: "Client", machine_id: MachineName) -> Record:
 
 
 @remote(app, "revoke-token", example="trunkline machine revoke-token laptop")
-async def revoke_token(client: "Client", machine_id: MachineName) -> Done:
+async def revoke_token(client: "Client", machine_id: MachineName, is_sure: Sure = False) -> Done:
     """End what a machine may connect with, and its line. The machine stays; give it a new token."""
+    named = await called(client, "machines", machine_id)
+    if not is_sure:
+        make_sure(f"Cut the line of {named}, and end what it connects with?")
     await client.post("machines", machine_id, "revoke-token")
-    return Done(f"revoked what {machine_id} could connect with")
+    return Done(f"revoked what {named} could connect with")
 
 
 @remote(app, "terminate", example="trunkline machine terminate laptop")
-async def terminate(client: "Client", machine_id: MachineName) -> Done:
-    """Give a machine up: its line is closed, its local process stopped."""
+async def terminate(client: "Client", machine_id: MachineName, is_sure: Sure = False) -> Done:
+    """Give a machine up for good: its line is closed, its local process stopped."""
+    named = await called(client, "machines", machine_id)
+    if not is_sure:
+        make_sure(f"Give {named} up for good?")
     await client.delete("machines", machine_id)
-    return Done(f"terminated {machine_id}")
+    return Done(f"terminated {named}")

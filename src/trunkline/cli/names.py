@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from trunkline.client import Client
 
 _WHOLE_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_ID_CHARS_MIN = 4  # as the server has it
+_SHORT_ID = re.compile(rf"[0-9a-fA-F]{{1,{_ID_CHARS_MIN - 1}}}")
 _ASKED = 10
 _CANDIDATES_SHOWN = 5
 _CHOICES_SHOWN = 8
@@ -179,6 +181,31 @@ async def resolve_all(client: "Client", kinds: dict[str, str], values: Json) -> 
     return made
 
 
+async def called(client: "Client", kind: str, record_id: str) -> str:
+    """A record as people know it, for questions and answers: `the agent 'Coder'`."""
+    from trunkline.client import ApiError
+
+    noun = f"the {_NOUNS[kind].one}"
+    try:
+        found = await _found(client, kind, record_id, 1)
+    except ApiError as error:
+        if error.status != 404:  # an older server
+            raise
+        found = []
+    if not found or record_id not in (found[0]["id"], found[0]["name"]):
+        return f"{noun} {_quoted(record_id)}"
+    name, detail = found[0]["name"], one_line(found[0]["detail"])
+    if kind == "skills":
+        is_one = found[0]["match"] == "id"
+        told = f"{noun} {_quoted(name)}"
+        return f"one version of {told} ({detail})" if is_one else f"{told} in all its versions"
+    if kind == "memories":
+        return f"{noun} {_quoted(detail)}"
+    if not name:
+        return f"{noun} {_quoted(record_id)}" + (f" ({detail})" if detail else "")
+    return f"{noun} {_quoted(name)}" + (f" ({detail})" if kind == "rules" else "")
+
+
 def kind_of(annotation: Any) -> str | None:
     """What a parameter of this type names."""
     marks = getattr(annotation, "__metadata__", ())
@@ -223,6 +250,8 @@ def unknown(kind: str, text: str, known: list[str]) -> str:
         return f"{said}; {there} {', '.join(map(_quoted, known))}"
     if not known and kind not in _NAMELESS:
         return f"{said}: there are no {noun.many} that you may see"
+    if _SHORT_ID.fullmatch(text):
+        said += f" (of an id, {_ID_CHARS_MIN} characters are needed)"
     return f"{said}: trunkline {noun.command} shows what there is"
 
 

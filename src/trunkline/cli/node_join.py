@@ -5,13 +5,12 @@ Whoever gives credentials by flags or variables, as the wire's documents have it
 
 import asyncio
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from trunkline.cli.output import CommandFailed
+from trunkline.cli.output import CommandFailed, say
 
 if TYPE_CHECKING:
     from trunkline.execution.home import Home
@@ -77,7 +76,7 @@ def _join(home: "Home", code: str, url: str | None) -> "tuple[Joined, str | None
     os.close(home.claim())  # a code must not be used up for a home that is taken
     before = joining.read(home)
     if before is not None and joining.is_of_code(before, code, checked):
-        typer.echo(f"This machine has joined {checked} with this code already, and connects again.")
+        say(f"This machine has joined {checked} with this code already, and connects again.")
         return before, None
     try:
         joined, ticket = asyncio.run(joining.redeem(checked, code))
@@ -86,7 +85,13 @@ def _join(home: "Home", code: str, url: str | None) -> "tuple[Joined, str | None
     except ServerRefused as error:
         raise CommandFailed(f"{error.message}. {joining.AGAIN}") from error
     joining.keep(home, joined)
-    typer.echo(f"Joined {checked}. What this machine connects with is kept in {home.root}.")
-    typer.echo("Ctrl-C stops it. Later `trunkline node` starts it again, without a code;")
-    typer.echo("`trunkline node install` keeps it running, also after a reboot.")
+    usual = Path(os.path.abspath(Path(USUAL_HOME).expanduser()))  # noqa: PTH100
+    there = "" if home.root == usual else f" --home {shlex.quote(str(home.root))}"
+    say(f"Joined {checked}. What this machine connects with is kept in {home.root}.")
+    say(
+        "Ctrl-C stops it. This starts it again, without a code:\n"
+        f"    trunkline node{there}\n"
+        "and this keeps it running, also after a reboot:\n"
+        f"    trunkline node install{there}"
+    )
     return joined, ticket

@@ -17,7 +17,7 @@ import typer
 from trunkline.cli import systemd
 from trunkline.cli.node import Root
 from trunkline.cli.node_join import USUAL_HOME, home_of
-from trunkline.cli.output import CommandFailed, Done, Json, Record, Shown, show
+from trunkline.cli.output import CommandFailed, Done, Json, Record, Shown, say, show
 from trunkline.private_files import write_private
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def install(
         ]
     lines += [f"Its log: journalctl --user -u {service.name}"]
     for line in lines[:-1] if as_json else lines:
-        typer.echo(line, err=as_json)
+        say(line, err=as_json)
     if as_json:
         show(Record(service.told(manager)), as_json=True)
 

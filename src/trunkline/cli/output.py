@@ -142,7 +142,7 @@ def _show_record(record: Record) -> None:
     for line in found:
         typer.echo(line)
     if record.hint:
-        typer.echo(one_line(record.hint))
+        say(one_line(record.hint))
 
 
 def _show_lines(rows: Rows, *, has_header: bool) -> None:

@@ -7,11 +7,12 @@ import typer
 
 from trunkline import names
 from trunkline.cli import choices, moments, quotas, retention
-from trunkline.cli.names import OfOrg, OfUser, SomeUser, TokenName, UserName, resolve
+from trunkline.cli.names import OfOrg, OfUser, SomeUser, TokenName, UserName, called, resolve
 from trunkline.cli.output import CommandFailed, Done, Json, Record, Rows
 from trunkline.cli.records import Records
 from trunkline.cli.remote import Limit, collect, given, group, remote
 from trunkline.cli.runtimes_here import runtime_option
+from trunkline.cli.sure import Sure, make_sure
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -209,10 +210,13 @@ async def list_tokens(client: "Client", user: OfUser = None, limit: Limit = 50) 
 
 
 @remote(tokens, "revoke", example="trunkline token revoke phone")
-async def revoke_token(client: "Client", token_id: TokenName) -> Done:
+async def revoke_token(client: "Client", token_id: TokenName, is_sure: Sure = False) -> Done:
     """Revoke a token; what is connected with it is cut."""
+    named = await called(client, "tokens", token_id)
+    if not is_sure:
+        make_sure(f"Revoke {named}, and cut what is connected with it?")
     await client.delete("tokens", token_id)
-    return Done(f"revoked {token_id}")
+    return Done(f"revoked {named}")
 
 
 async def user_of(client: "Client", user_id: str | None) -> str:

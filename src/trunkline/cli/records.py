@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from trunkline.cli.names import record_name
-from trunkline.cli.output import Done, Json, Record, Rows
+from trunkline.cli.names import called, record_name
+from trunkline.cli.output import Done, Json, Record, Rows, say
 from trunkline.cli.remote import Command, Limit, collect, given, remote
 from trunkline.cli.sure import Sure, make_sure
 
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 NewName = Annotated[str | None, typer.Option(help="A new name.")]
 Body = Callable[..., Awaitable[Json]]
 """Takes a client and the options of `create` and `update`."""
+
+
+Doubt = Callable[["Client", Json], Awaitable[str]]
+"""What is to be said to whoever stored that; empty: nothing."""
+
+
+async def _no_doubt(_client: "Client", _body: Json) -> str:
+    return ""
 
 
 def _as_it_is(record: Json) -> Json:
@@ -57,10 +65,15 @@ class Records(NamedTuple):
         text = text or f"List {self._title}s."
         self._add("list", command, text, self.list_example)
 
-    def can_create(self, body: Body, example: str, text: str = "Make {}.") -> None:
+    def can_create(
+        self, body: Body, example: str, text: str = "Make {}.", doubt: Doubt = _no_doubt
+    ) -> None:
         async def command(client: "Client", name: str, **options: Any) -> Record:
             made = {"name": name, **await body(client, **options)}
-            return self._record(await client.post(self._path, body=made))
+            record = self._record(await client.post(self._path, body=made))
+            if told := await doubt(client, made):
+                say(told, err=True)
+            return record
 
         self._add("create", _with_options(command, body), text, example)
 
@@ -71,30 +84,34 @@ class Records(NamedTuple):
         self._add("show", command, "Show {}.", self.name_example)
 
     def can_update(
-        self, body: Body, example: str, text: str = "Change {}; what is not named stays."
+        self,
+        body: Body,
+        example: str,
+        text: str = "Change {}; what is not named stays.",
+        doubt: Doubt = _no_doubt,
     ) -> None:
         async def command(
             client: "Client", record_id: str, name: NewName = None, **options: Any
         ) -> Record:
             changed = given(name=name) | await body(client, **options)
-            return self._record(await client.patch(self._path, record_id, body=changed))
+            record = self._record(await client.patch(self._path, record_id, body=changed))
+            if told := await doubt(client, changed):
+                say(told, err=True)
+            return record
 
         self._add("update", _with_options(command, body), text, f"{self.name_example} {example}")
 
-    def can_delete(self, text: str, asks: str = "") -> None:
-        """`asks`: the question before it, where much goes with the record `{}`."""
+    def can_delete(self, text: str, asks: str = "Delete {}?") -> None:
+        """`asks`: the question before it, which names the record and what goes with it."""
 
-        async def command(client: "Client", record_id: str) -> Done:
-            await client.delete(self._path, record_id)
-            return Done(f"deleted {record_id}")
-
-        async def asking(client: "Client", record_id: str, is_sure: Sure = False) -> Done:
+        async def command(client: "Client", record_id: str, is_sure: Sure = False) -> Done:
+            named = await called(client, self._path, record_id)
             if not is_sure:
-                record = await client.get(self._path, record_id)
-                make_sure(asks.format(f"the {self._title} '{record['name']}'"))
-            return await command(client, record_id)
+                make_sure(asks.format(named))
+            await client.delete(self._path, record_id)
+            return Done(f"deleted {named}")
 
-        self._add("delete", asking if asks else command, text, self.name_example)
+        self._add("delete", command, text, self.name_example)
 
     @property
     def _path(self) -> str:

@@ -218,4 +218,4 @@ async def search_memory(
     return Rows(found["results"], ("content", "score"), empty="nothing found")
 
 
-_memories.can_delete("Forget something.")
+_memories.can_delete("Forget something.", "Forget {}?")

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline.cli import choices
-from trunkline.cli.names import Named, RuleName, option
+from trunkline.cli.names import Named, RuleName, called, option
 from trunkline.cli.output import Done, Record, Rows
 from trunkline.cli.remote import Limit, collect, given, group, remote
+from trunkline.cli.sure import Sure, make_sure
 
 if TYPE_CHECKING:
     from trunkline.client import Client
@@ -70,7 +71,10 @@ async def add_rule(
 
 
 @remote(app, "remove", example="trunkline rule remove 'bash(git status *)'")
-async def remove_rule(client: "Client", rule_id: RuleName) -> Done:
+async def remove_rule(client: "Client", rule_id: RuleName, is_sure: Sure = False) -> Done:
     """Remove a rule. Sessions that run stop following it at once."""
+    named = await called(client, "rules", rule_id)
+    if not is_sure:
+        make_sure(f"Remove {named}?")
     await client.delete("rules", rule_id)
-    return Done(f"removed {rule_id}")
+    return Done(f"removed {named}")

@@ -161,23 +161,21 @@ def _greet(
     that the login link goes into instead."""
     from trunkline.cli.browser import open_page
 
-    typer.echo(f"{name} is up at {info.url}")
+    say(f"{name} is up at {info.url}")
     if link is None:
         typer.echo(f"Log in:  {info.login_url}")
         if opens and settings.open_browser and open_page(info.login_url, settings.data_dir):
-            typer.echo(
-                "Your browser opens it. A link works once: trunkline user login-link makes more."
-            )
+            say("Your browser opens it. A link works once: trunkline user login-link makes more.")
     else:
         write_private(link, info.login_url + "\n")
-        typer.echo(f"Log in:  the link is in {link}")
+        say(f"Log in:  the link is in {link}")
     if hint:
-        typer.echo(hint)
+        say(hint)
     if not settings.is_loopback and info.url.startswith("http://"):
-        typer.echo(
+        say(
             f"Others on this network reach it{_at(settings, info)}, unencrypted: put a TLS proxy"
+            " in front where you do not trust all of them."
         )
-        typer.echo("in front where you do not trust all of them.")
 
 
 def _at(settings: "Settings", info: "ServerInfo") -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trunkline.cli import choices
-from trunkline.cli.names import OnMachine, SessionName
+from trunkline.cli.names import OnMachine, SessionName, called
 from trunkline.cli.output import CommandFailed, Done, Record, Rows, Shown, Text
 from trunkline.cli.remote import remote
 from trunkline.cli.sure import Sure, make_sure
@@ -127,8 +127,8 @@ async def delete(
     is_sure: Sure = False,
 ) -> Done:
     """Remove a session for good, with all that was said; its files on its machine stay."""
+    named = await called(client, "sessions", session_id)
     if not is_sure:
-        title = (await client.get("sessions", session_id))["title"] or session_id
-        make_sure(f"Remove the session '{title}' with all that was said?")
+        make_sure(f"Remove {named} with all that was said?")
     await client.http.call("DELETE", "sessions", session_id, query={"erase": True})
-    return Done(f"removed {session_id}")
+    return Done(f"removed {named}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline import limits
-from trunkline.cli.names import SessionName
+from trunkline.cli.names import SessionName, called
 from trunkline.cli.output import CommandFailed, Done, Record, Rows, Shown, Text
 from trunkline.cli.remote import remote
 from trunkline.cli.sure import Sure, make_sure
@@ -113,6 +113,6 @@ async def discard(
 ) -> Done:
     """Throw away what a session has done in its worktree."""
     if not is_sure:
-        make_sure("Throw away what it has done?")
+        make_sure(f"Throw away what {await called(client, 'sessions', session_id)} has done?")
     done = await client.post("sessions", session_id, "discard")
     return Done(f"discarded the work on {done['branch']}")

@@ -5,9 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trunkline.cli import adopting, choices, forks, retention, session_list, session_work
-from trunkline.cli.agents import Workspace, acp_of, pair
+from trunkline.cli.agents import Workspace, acp_of, check_program, pair
 from trunkline.cli.machines import with_machines
-from trunkline.cli.names import ApprovalName, Named, OfAgent, OnMachine, SessionName, option
+from trunkline.cli.names import (
+    ApprovalName,
+    Named,
+    OfAgent,
+    OnMachine,
+    SessionName,
+    called,
+    option,
+)
 from trunkline.cli.output import Done, Json, Record, Rows
 from trunkline.cli.remote import Limit, collect, given, group, remote
 from trunkline.cli.runtimes_here import Acp, Runtime
@@ -51,6 +59,7 @@ async def create(
     title: Annotated[str | None, typer.Option(help="A title.")] = None,
 ) -> Record:
     """Make a session and pin it to a machine."""
+    check_program(runtime, acp, agent)
     config = given(acp=acp_of(acp)) or None
     body = given(
         agent_id=agent,
@@ -109,14 +118,14 @@ async def configure(
 ) -> Done:
     """Change parameters of a running session."""
     await client.sessions.configure(session_id, **dict(map(pair, changes)))
-    return Done(f"configured {session_id}")
+    return Done(f"configured {await called(client, 'sessions', session_id)}")
 
 
 @remote(app, "cancel", example="trunkline session cancel 'Fix the build'")
 async def cancel(client: "Client", session_id: SessionName) -> Done:
     """Cancel what a session is doing."""
     await client.sessions.cancel(session_id)
-    return Done(f"cancelled {session_id}")
+    return Done(f"cancelled {await called(client, 'sessions', session_id)}")
 
 
 @remote(app, "close", example="trunkline session close 'Fix the build'")
@@ -126,7 +135,8 @@ async def close(client: "Client", session_id: SessionName) -> Done:
     await client.sessions.close(session_id)
     has_worktree = (session["agent_config"] | session["session_config"]).get("worktree")
     kept = "; what it did and nobody applied is kept: trunkline session diff|apply|discard"
-    return Done(f"closed {session_id}{kept if has_worktree else ''}")
+    named = await called(client, "sessions", session_id)
+    return Done(f"closed {named}{kept if has_worktree else ''}")
 
 
 @remote(app, "approvals", example="trunkline session approvals")

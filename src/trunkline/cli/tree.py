@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 import typer
 import typer.main
 from typer._click.core import Context
-from typer._click.exceptions import ClickException, UsageError
+from typer._click.exceptions import ClickException, NoSuchOption, UsageError
 from typer._click.formatting import HelpFormatter
 from typer.core import TyperGroup
 
@@ -89,6 +89,7 @@ class _Told(ClickException):
     """A command that was not understood: told as it would be, broken between words."""
 
     def __init__(self, error: UsageError) -> None:
+        error.message += _next_step(error)
         super().__init__(error.message)
         self._error = error
         self.exit_code = error.exit_code
@@ -97,6 +98,17 @@ class _Told(ClickException):
         told = io.StringIO()
         self._error.show(told)
         say(told.getvalue().rstrip("\n"), err=True)
+
+
+def _next_step(error: UsageError) -> str:
+    """What a person can say in place of what was not understood, where no near word is offered."""
+    command = error.ctx.command if error.ctx is not None else None
+    if error.message.startswith("No such command") and not error.message.endswith("?"):
+        known = sorted(getattr(command, "commands", ()))
+        return f" There are: {', '.join(known)}." if known else ""
+    if isinstance(error, NoSuchOption) and command is not None and command.name == "configure":
+        return f". Parameters are said as NAME=VALUE: {error.option_name.lstrip('-')}=…"
+    return ""
 
 
 class _Loading(MutableMapping[str, Any]):

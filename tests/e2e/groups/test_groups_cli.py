@@ -55,7 +55,7 @@ async def test_persons_and_groups_from_the_command_line(control: Control, tmp_pa
     code, printed = await run(control, "group", "create", "team")
     assert (code, "NAME_TAKEN" in printed) == (1, True)
     for kind, record in (("group", group), ("person", alice)):
-        await made(control, kind, "delete", record["id"])
+        await made(control, kind, "delete", record["id"], "--yes")
         code, printed = await run(control, kind, "show", record["id"])
         assert (code, "not found" in printed) == (1, True)
 

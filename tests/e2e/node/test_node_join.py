@@ -112,7 +112,7 @@ async def test_a_second_machine_joins_by_one_line_and_is_the_same_one_ever_after
         renewed = json.loads(kept.read_text())
         assert renewed["token"] not in ("ended", joined["token"])
 
-        await desk.run("machine", "revoke-token", "lap top")
+        await desk.run("machine", "revoke-token", "lap top", "--yes")
         await laptop.says("is not let in any more")
         await laptop.stop()
         code = json.loads(await desk.run("machine", "add", "--machine", "lap top", "--json"))

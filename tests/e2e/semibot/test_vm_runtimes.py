@@ -309,6 +309,7 @@ async def test_a_name_that_the_machine_is_known_not_to_know_is_refused(user: Tes
             ({"agent_config": {"temprature": 1}}, "UNKNOWN_FIELD", "did you mean 'temperature'?"),
             ({"agent_config": {"model": "gtp-4o"}}, "MODEL_NOT_FOUND", "did you mean 'gpt-4o'?"),
             ({"session_config": {"model": "x/y"}}, "MODEL_NOT_FOUND", "groq has a key here"),
+            ({"agent_config": {"model": "gpt-4o"}}, "MODEL_KEY_MISSING", "groq has a key here"),
         ):
             body = {"machine_id": machine_id, **config}
             status, answer = await user.call("POST", "/sessions", body)

@@ -94,7 +94,7 @@ def test_people_and_their_tokens(cli: Cli) -> None:
     issued = cli.json("token", "create", "--user", user["id"], "--label", "phone")
     assert cli.json("user", "me", "--token", issued["token"])["user"]["name"] == "Ada"
     assert [one["label"] for one in cli.json("token", "list", "--user", user["id"])] == ["phone"]
-    cli.ok("token", "revoke", "phone")
+    cli.ok("token", "revoke", "phone", "--yes")
     refused = cli.run("user", "me", "--token", issued["token"])
     assert refused.returncode == 1
     assert "UNAUTHORIZED" in refused.stderr
@@ -126,7 +126,7 @@ def test_a_machine_gets_a_new_token_until_it_is_given_up(cli: Cli) -> None:
     assert set(again) == set(made)
     assert (again["vm_id"], again["ws_url"]) == (made["vm_id"], made["ws_url"])
     assert again["ticket"] != made["ticket"]
-    cli.ok("machine", "terminate", made["vm_id"])
+    cli.ok("machine", "terminate", made["vm_id"], "--yes")
     refused = cli.run("machine", "token", made["vm_id"])
     assert refused.returncode == 1
     assert "VM_NOT_ACTIVE" in refused.stderr
@@ -141,7 +141,7 @@ def test_devices_and_yeaft_agents_are_let_in(cli: Cli) -> None:
     kinds = {one["id"]: one["kind"] for one in cli.json("machine", "list")}
     assert (kinds[device["machine_id"]], kinds[agent["id"]]) == ("agp", "yeaft")
     for machine_id in (device["machine_id"], agent["id"]):
-        cli.ok("machine", "terminate", machine_id)
+        cli.ok("machine", "terminate", machine_id, "--yes")
 
 
 def test_a_machine_goes_by_its_name_while_no_other_has_it(cli: Cli) -> None:
@@ -163,9 +163,9 @@ def test_a_machine_goes_by_its_name_while_no_other_has_it(cli: Cli) -> None:
         assert sorted(cli.json("machine", "show", one)["id"] for one in beginnings) == [desk, other]
     unknown = cli.run("session", "create", "--machine", "named-fone")
     assert (unknown.returncode, "did you mean 'named-phone'?" in unknown.stderr) == (1, True)
-    cli.ok("person", "delete", "dora")
+    cli.ok("person", "delete", "dora", "--yes")
     for machine in (desk, other, phone):
-        cli.ok("machine", "terminate", machine)
+        cli.ok("machine", "terminate", machine, "--yes")
 
 
 def test_a_key_comes_from_stdin_and_is_not_shown_again(cli: Cli) -> None:
@@ -199,17 +199,17 @@ def test_agents_memories_servers_and_skills(cli: Cli, tmp_path: Path) -> None:
     assert agent["id"] in cli.ok("agent", "list")
     memory = cli.json("memory", "add", "Deploys happen on Tuesdays")
     assert "Tuesdays" in cli.ok("memory", "search", "deploys")
-    cli.ok("memory", "delete", memory["id"][:-1])
+    cli.ok("memory", "delete", memory["id"][:-1], "--yes")
     server = cli.json("mcp", "add", "files", "--command", "mcp-files", "--arg", "/srv")
     assert (server["type"], server["args"]) == ("local", ["/srv"])
-    cli.ok("mcp", "delete", "files")
+    cli.ok("mcp", "delete", "files", "--yes")
     skill = tmp_path / "greet"
     skill.mkdir()
     (skill / "SKILL.md").write_text("---\nname: greet\ndescription: Says hello.\n---\nHi.\n")
     imported = cli.json("skill", "import", str(skill))
     assert "SKILL.md" in cli.json("skill", "show", imported["skill_id"])["files"]
-    cli.ok("skill", "delete", imported["id"])
-    cli.ok("agent", "delete", agent["id"])
+    cli.ok("skill", "delete", imported["id"], "--yes")
+    cli.ok("agent", "delete", agent["id"], "--yes")
 
 
 def test_a_shell_completes_names_that_the_server_knows(cli: Cli) -> None:
@@ -239,7 +239,7 @@ def test_a_shell_completes_names_that_the_server_knows(cli: Cli) -> None:
     assert completed("agent show compl", TRUNKLINE_URL="http://127.0.0.1:1") == []
     assert completed("agent show compl", TRUNKLINE_DATA=str(cli.data / "nowhere")) == []
     for name in ("Completed", "completed too", "other"):
-        cli.ok("agent", "delete", name)
+        cli.ok("agent", "delete", name, "--yes")
 
 
 def test_a_system_is_saved_checked_and_made_anew_elsewhere(cli: Cli, tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_a_chat_streams_and_goes_on_in_the_same_session(cli: Cli) -> None:
     assert "A chat" in cli.ok("session", "list", "--status", "active")
     cli.ok("session", "close", session_id)
     assert cli.run("chat", "more", "--session", session_id).returncode == 1
-    cli.ok("machine", "terminate", vm_id)
+    cli.ok("machine", "terminate", vm_id, "--yes")
     assert vm_id not in cli.ok("machine", "list")
 
 

@@ -84,6 +84,11 @@ async def test_a_machine_has_come_when_it_has_said_what_it_can_run() -> None:
     assert adding.welcome(come, "") == r"lap\ttop is connected."
 
 
+def test_whoever_does_not_wait_is_told_how_to_look_by_name() -> None:
+    assert "`trunkline machine show 'lap top'`" in adding.left_early("lap top")
+    assert "`trunkline machine list`" in adding.left_early(None)
+
+
 @pytest.mark.parametrize(
     ("machine", "left_s", "says"),
     [

@@ -9,7 +9,28 @@ from prompt_toolkit.document import Document
 
 from trunkline.cli.chat.completing import Names
 from trunkline.cli.chat.history import ENTRIES_MAX, ENTRY_CHARS_MAX, Typed, file_of
+from trunkline.cli.chat.slash import file_name
 from trunkline.cli.chat.slash_names import command_of
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("Fix the build", "Fix-the-build.md"),
+        ("修复 构建", "修复-构建.md"),
+        ("../../etc/passwd", "etc-passwd.md"),
+        ("--force .hidden", "force-.hidden.md"),
+        ("a\x1b[2J/b\\c:d", "a-2J-b-c-d.md"),
+        ("部" * 200, "部" * 60 + ".md"),
+        (" / ", ""),
+        ("", ""),
+        (None, ""),
+    ],
+)
+def test_an_exported_chat_goes_into_a_file_that_is_called_like_it(
+    title: str | None, name: str
+) -> None:
+    assert file_name(title) == name
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,9 @@ def test_those_that_are_no_types_there_are_the_same_too() -> None:
         ("agent create x --temperature 9", "9 is not from 0 to 2"),
         ("session lst", "Did you mean 'list'?"),
         ("agent show", "Missing argument"),
+        ("agent add", "No such command 'add'. There are: create, delete, list, show, update."),
+        ("session configure x --model y", "said as NAME=VALUE: model=…"),
+        ("chat --runtime acp hi", "name it with --acp NAME (copilot"),
     ],
 )
 def test_a_wrong_word_is_refused_with_the_right_ones(arguments: str, says: str) -> None:

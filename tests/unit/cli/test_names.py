@@ -117,6 +117,12 @@ async def test_a_name_means_the_one_that_fits_best(
             "\x1b]0;x",
             r"no session is named '\x1b]0;x': trunkline session list",
         ),
+        (
+            "sessions",
+            Server(),
+            "01",
+            "no session is named '01' (of an id, 4 characters are needed): trunkline session list",
+        ),
         ("agents", Server(), "  ", "an empty text names no agent: give its id or name"),
         ("agents", Older(), "coder", "this server is older than names: give the whole id"),
     ],

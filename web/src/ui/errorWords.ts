@@ -11,6 +11,7 @@ const ZH: Readonly<Record<string, string>> = {
   SKILL_EXISTS: "该版本的技能已存在，请换一个版本号",
   SKILL_TOO_LARGE: "技能包太大",
   MODEL_NOT_FOUND: "没有提供此模型的服务，请换一个模型",
+  MODEL_KEY_MISSING: "此模型的提供商没有密钥，请保存一个或换一个模型",
   RUNTIME_UNSUPPORTED: "该机器没有此运行时，请另选",
   FORBIDDEN: "您没有此权限，请联系管理员",
   SCOPE_MISSING: "此令牌没有所需的权限",

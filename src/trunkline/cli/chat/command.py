@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trunkline.cli import choices, session_work
-from trunkline.cli.agents import Workspace, acp_of
+from trunkline.cli.agents import Workspace, acp_of, check_program
 from trunkline.cli.chat.entry import Entry
 from trunkline.cli.forks import FromTurn, forked
 from trunkline.cli.names import OnMachine, option, resolve_all
@@ -105,6 +105,7 @@ def chat(
     chosen = agent or model or runtime or machine
     if fork is not None and (session is not None or chosen):
         raise typer.BadParameter("a copy has the agent, settings and machine of its session")
+    check_program(runtime, acp, agent)
     if from_turn is not None and fork is None:
         raise typer.BadParameter("--from-turn needs --fork")
     folder = session_work.folder_of(cwd, workspace)

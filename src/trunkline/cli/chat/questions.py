@@ -47,9 +47,13 @@ def question(data: dict[str, Any]) -> str:
         lines.append(f"  fence: {one_line(fence)}")
     if data.get("tool_name") is not None:
         lines += _field({"tool": data["tool_name"]})
-    for name in _GIVEN:
-        lines += _field(data.get(name))
     options = data.get("options")
+    for name in _GIVEN:
+        given = data.get(name)
+        if data.get("kind") in ("input", "select") and isinstance(given, dict):
+            # A question of a tool for questions: it was said already, and is about nothing else.
+            given = {key: one for key, one in given.items() if one not in (said, options)}
+        lines += _field(given)
     if isinstance(options, list) and options:
         first = FIRST_OTHER if data.get("kind") == "approve" else 1
         shown = (f"    {number} {plain(_text(one))}" for number, one in enumerate(options, first))

@@ -111,6 +111,8 @@ class Room:
             self.note(f"error: {error}")
             if said is not None:
                 self.screen.restore(entry.text)
+            else:
+                self.screen.refused(entry.text)
         finally:
             self._sending = None
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable
 from typing import Protocol, TextIO
 
 from prompt_toolkit.application import Application, run_in_terminal
-from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.auto_suggest import AutoSuggest, Suggestion
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import Completer
+from prompt_toolkit.completion import CompleteEvent, Completer, get_common_complete_suffix
 from prompt_toolkit.data_structures import Size
+from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition, has_completions, is_searching
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples
 from prompt_toolkit.history import History
@@ -82,6 +83,22 @@ class _Output(Vt100_Output):
             super().disable_bracketed_paste()
 
 
+class _Suggest(AutoSuggest):
+    """What was typed before, but not what was refused."""
+
+    def __init__(self) -> None:
+        self.refused: set[str] = set()
+
+    def get_suggestion(self, buffer: Buffer, document: Document) -> Suggestion | None:
+        typed = document.text.rpartition("\n")[2]
+        for entry in reversed(buffer.history.get_strings() if typed.strip() else ()):
+            if entry not in self.refused:
+                for line in reversed(entry.splitlines()):
+                    if line.startswith(typed):
+                        return Suggestion(line[len(typed) :])
+        return None
+
+
 class Screen:
     """One prompt, for the whole chat."""
 
@@ -96,11 +113,12 @@ class Screen:
         self._output = _Output(
             stdout, lambda: _size(stdout), term=os.environ.get("TERM"), enable_cpr=False
         )
+        self._suggest = _Suggest()
         self._buffer = Buffer(
             completer=completer,
             complete_while_typing=Condition(lambda: not desk.is_answering()),
             history=history,
-            auto_suggest=AutoSuggestFromHistory(),
+            auto_suggest=self._suggest,
             multiline=True,
         )
         self._app: Application[None] = Application(
@@ -142,6 +160,10 @@ class Screen:
         if not self._buffer.text:
             self._buffer.text = text
             self._buffer.cursor_position = len(text)
+
+    def refused(self, text: str) -> None:
+        """It stays in the history, to be mended, and is not suggested."""
+        self._suggest.refused.add(text)
 
     @property
     def is_empty(self) -> bool:
@@ -280,7 +302,7 @@ def _keys(screen: Screen, buffer: Buffer, desk: Desk) -> KeyBindings:
         ):
             _enter(buffer, desk, later=True)
         else:
-            buffer.start_completion(insert_common_part=True)
+            _complete(buffer)
 
     @keys.add("s-tab", filter=typing)
     def _back(_: KeyPressEvent) -> None:
@@ -305,6 +327,19 @@ def _keys(screen: Screen, buffer: Buffer, desk: Desk) -> KeyBindings:
         desk.unfolded()
 
     return keys
+
+
+def _complete(buffer: Buffer) -> None:
+    """At once: a completion that typing has begun would let a Tab in the same moment go by."""
+    found = list(
+        buffer.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True))
+    )
+    if len(found) == 1:
+        buffer.apply_completion(found[0])
+    elif common := get_common_complete_suffix(buffer.document, found):
+        buffer.insert_text(common)
+    else:
+        buffer.start_completion()
 
 
 def is_name(text: str) -> bool:

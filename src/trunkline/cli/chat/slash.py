@@ -1,6 +1,7 @@
 """What the commands behind a slash do."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ Ctrl-O unfolds the last tool call
 Ctrl-C cancels the turn, then clears the line, then leaves; Ctrl-D leaves
 a leading // or space says something that begins with a slash"""
 _EXPORT_S = 600.0
+_FILE_CHARS_MAX = 60  # of a title: in UTF-8 with room to spare in a name of 255 bytes
 _ABOUT_COLUMNS = 40  # with less, what commands do stands right behind their names
 
 
@@ -47,11 +49,13 @@ async def taken(room: "Room", entry: Entry) -> Entry | None:
     if name not in COMMANDS:
         known = (*COMMANDS, *room.desk.names.runtime)
         room.note(names.unknown("command", name, known) + "; /help lists them, // sends it")
+        room.screen.refused(entry.text)
         return None
     try:
         await _DO[name](room, given)
     except CommandFailed as error:
         room.note(f"error: {error}")
+        room.screen.refused(entry.text)
     return None
 
 
@@ -79,7 +83,8 @@ async def _model(room: "Room", given: str) -> None:
 async def _agent(room: "Room", given: str) -> None:
     if not given:
         known = ", ".join(room.desk.names.arguments.get("agent", ())) or "none"
-        room.note(f"the agent is {room.facts.agent or 'nobody in particular'}; there are: {known}")
+        is_one = f"the agent is {room.facts.agent}" if room.facts.agent else "it has no agent"
+        room.note(f"{is_one}; there are: {known}")
         return
     record = room.opened.record
     chosen = {
@@ -150,8 +155,9 @@ async def _cost(room: "Room", _: str) -> None:
     for one in found["items"]:
         cost = one.get("cost")
         amount = f", {money(cost['amount'], cost['currency'])}" if cost else ""
+        calls = "1 call" if one["calls"] == 1 else f"{one['calls']:,} calls"
         lines.append(
-            f"{one['key']}: {one['calls']} calls, {one['tokens_in']:,} tokens in,"
+            f"{one['key']}: {calls}, {one['tokens_in']:,} tokens in,"
             f" {one['tokens_out']:,} out{amount}"
         )
     room.note("\n".join(lines) or "no model was asked yet")
@@ -174,9 +180,17 @@ async def _export(room: "Room", given: str) -> None:
         query={"format": "markdown"},
         timeout_s=_EXPORT_S,
     )
-    name = given or f"session-{room.conversation.session_id}.md"
+    session_id = room.conversation.session_id
+    title = (await room.client.get("sessions", session_id))["title"]
+    name = given or file_name(title) or f"session-{session_id}.md"
     file = await asyncio.to_thread(_saved, name, data)
     room.note(f"{file}: {len(data):,} bytes")
+
+
+def file_name(title: str | None) -> str:
+    """A file for what is called so, in any script; empty where nothing of it can be one's name."""
+    words = re.sub(r"[^\w.-]+", "-", title or "").strip("-.")[:_FILE_CHARS_MAX].rstrip("-.")
+    return f"{words}.md" if words else ""
 
 
 def _saved(name: str, data: bytes) -> Path:

@@ -7,6 +7,7 @@ wanted. Cancelled, `run` stops the process first. Time comes in as `clock` (Unix
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import structlog
@@ -89,12 +90,20 @@ class Supervisor:
         self._away_s = away_s
         self._clock = clock
         self._sleep = sleep
+        self._useless = ""
+        self._is_useless = asyncio.Event()
+
+    def start_again(self, reason: str) -> None:
+        """The process that runs is of no use any more."""
+        self._useless = reason
+        self._is_useless.set()
 
     async def run(self) -> None:
         """Until it is cancelled, or the VM's record is gone (NotFound)."""
         reason: str | None = None
         failures = 0
         while True:
+            self._is_useless.clear()
             try:
                 child = await self._launch(reason)
             except Unavailable as error:
@@ -123,7 +132,7 @@ class Supervisor:
         return VM_SLOW_RESTART_S
 
     async def _live(self, child: Child) -> _Life:
-        ended = child.ended
+        ended = partial(self._ended, child)
         came = await first(
             ended=ended(),
             online=self._lines.wait_online(self._id),
@@ -135,23 +144,28 @@ class Supervisor:
             return _Life(f"did not connect within {self._connect_timeout_s:g} s", 0)
         online_at = self._clock()
         _log.info("vm is up", machine=self._id, pid=child.pid)
-        reason = await self._while_online(child)
+        reason = await self._while_online(ended)
         is_stable = self._clock() - online_at >= limits.VM_STABLE_S * 1000
         return _Life(reason, limits.VM_QUICK_FAILURES_MAX, is_stable)
 
-    async def _while_online(self, child: Child) -> str:
+    async def _ended(self, child: Child) -> str:
+        """Why it is over with that process; it is stopped by `run` where it lives."""
+        over = await first(ended=child.ended(), useless=self._is_useless.wait())
+        return self._useless if over == "useless" else await child.ended()
+
+    async def _while_online(self, ended: Callable[[], Awaitable[str]]) -> str:
         """Until the process ends, or lives on without its line for longer than is allowed."""
         while True:
-            went = await first(ended=child.ended(), offline=self._lines.wait_offline(self._id))
+            went = await first(ended=ended(), offline=self._lines.wait_offline(self._id))
             if went == "ended":
-                return await child.ended()
+                return await ended()
             came = await first(
-                ended=child.ended(),
+                ended=ended(),
                 online=self._lines.wait_online(self._id),
                 lost=self._sleep(self._away_s),
             )
             if came == "ended":
-                return await child.ended()
+                return await ended()
             if came == "lost":
                 return f"lost its line and did not return within {self._away_s:g} s"
 

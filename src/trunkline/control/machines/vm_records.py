@@ -13,7 +13,7 @@ from trunkline.control.clock import Clock
 from trunkline.control.errors import LimitReached, NotFound
 from trunkline.control.ids import new_id
 from trunkline.control.store.engine import Store
-from trunkline.control.store.schema import machines, tickets, users
+from trunkline.control.store.schema import join_codes, machines, tickets, users
 
 ACTIVE = ("pending", "online", "offline")
 UPS = "up"
@@ -101,6 +101,14 @@ class VmRecords:
                 return False
             change = update(machines).where(late).values(state="pending", detail=None)
             return (await connection.execute(change)).rowcount == 1
+
+    async def code_ends_at(self, machine_id: str) -> int:
+        """When the last join code that is still good for that machine ends, Unix ms; else 0."""
+        query = select(func.max(join_codes.c.expires_at)).where(
+            join_codes.c.machine_id == machine_id
+        )
+        async with self._store.read() as connection:
+            return int(await connection.scalar(query) or 0)
 
     async def active(self) -> list[Vm]:
         """Every VM that is running or expected."""

@@ -79,6 +79,7 @@ class Vms:
         self._problem = problem
         self._local_url = _local_url(settings)
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._keepers: dict[str, Keeper] = {}
         self._stopping = False
 
     async def start(self, base_url: str | None = None) -> None:
@@ -94,7 +95,9 @@ class Vms:
             elif vm.provider == "local":
                 self._run(vm.id, self._keep(vm.id, vm.user_id, vm.org_id))
             elif vm.state == "pending":
-                self._run(vm.id, self._watch(vm.id))
+                code_s = (await self._records.code_ends_at(vm.id) - self._clock()) / 1000
+                within_s = max(code_s, self._settings.vm_connect_timeout_s)
+                self._run(vm.id, self._watch(vm.id, within_s))
 
     async def stop(self) -> None:
         """Ends every watch and every local process. Their records stay: the next boot goes on."""
@@ -133,7 +136,7 @@ class Vms:
     ) -> Scheduled:
         """A new VM for that user, with the credentials for its first connection. `dialect`: how
         it speaks, if its owner knows. `connect_within_s`: how long a person may take to start it;
-        after a restart of the control plane the setting counts again."""
+        after a restart of the control plane the setting counts again, or its join code's end."""
         if self._stopping:
             raise Unavailable("the control plane is going down")
         if provider not in PROVIDERS:
@@ -212,6 +215,8 @@ class Vms:
         await self._records.owned(principal, machine_id)
         await self._records.revoke_tokens(machine_id)
         self._auth.revoke_machine(machine_id)
+        if keeper := self._keepers.get(machine_id):
+            keeper.start_again("had its token revoked")  # with the next one
         self._machines.close(machine_id, CloseCode.AUTH_FAILED, "the token was revoked")
         _log.info("tokens revoked", machine=machine_id, user=principal.user_id)
 
@@ -315,6 +320,7 @@ class Vms:
             clock=self._clock,
             sleep=self._sleep,
         )
+        self._keepers[machine_id] = keeper
         try:
             await supervisor.run()
         except NotFound:
@@ -322,6 +328,8 @@ class Vms:
         except Exception as error:
             _log.exception("vm cannot be kept up", machine=machine_id)
             await self._fail(machine_id, f"cannot be kept up: {type(error).__name__}")
+        finally:
+            self._keepers.pop(machine_id, None)
 
     async def _launch(self, machine_id: str, user_id: str, org_id: str) -> Child:
         command = self._command()

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import ColumnElement, Select, String, and_, exists, func, select, true
 from sqlalchemy import cast as as_type
 
+from trunkline import limits
 from trunkline.control.access.auth import Principal
 from trunkline.control.records.page import visible, visible_org
 from trunkline.control.store import schema, service_schema
@@ -225,7 +226,7 @@ SOURCES: dict[Kind, Source] = {
             func.substr(_memories.c.content, 1, DETAIL_CHARS_MAX).label("content"),
         ),
         id=_memories.c.id,
-        names=(),
+        names=(func.substr(_memories.c.content, 1, limits.NAME_CHARS_MAX),),
         at=_memories.c.created_at,
         seen=_seen(_memories, shared=True),
         detail=lambda row: row.content,

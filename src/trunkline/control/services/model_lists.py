@@ -112,6 +112,10 @@ class ModelLists:
         self._asked_at: dict[_Place, float] = {}
         self._learning: dict[_Place, asyncio.Task[None]] = {}
 
+    async def known_to(self, user_id: str) -> dict[str, str | None]:
+        """The providers that there is a key or an address for, and the address."""
+        return {one.provider: one.base_url for one in await self._reveal(user_id)}
+
     async def ask(
         self,
         user_id: str,

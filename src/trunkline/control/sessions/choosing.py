@@ -55,9 +55,10 @@ class MachineChoice:
         else:
             machine = await self.named(who, new.machine_id)
             made_of = await self._records.made_of(who, machine.org_id, machine.user_id, new)
-            if problem := problem_with(machine, made_of):
+            name = await self.name_of(machine)
+            if problem := problem_with(machine, made_of, name):
                 raise problem
-            placement = named(machine.id, await self._name_of(machine))
+            placement = named(machine.id, name)
         runtime = (machine.runtimes or {}).get(made_of.runtime_type)
         if runtime is not None:
             chosen = {**(new.agent_config or {}), **(new.session_config or {})} if is_strict else {}
@@ -72,16 +73,14 @@ class MachineChoice:
         runtime = (machine.runtimes or {}).get(runtime_type)
         if runtime is None or runtime.models is None or model is None:
             return
-        table = schema.credentials
-        query = select(table.c.provider, table.c.base_url).where(table.c.user_id == machine.user_id)
-        own = {row.provider: row.base_url for row in await self._store.all(query)}
+        lists = self._services.model_lists
+        own = await lists.known_to(machine.user_id)
         has_base_url = bool(own.get("openai"))
         if problem := unknown_model(runtime, model, own, has_base_url=has_base_url):
             raise problem
         provider = doubted_model(model)
         if runtime.models.any or provider is None or own.get(provider):
             return
-        lists = self._services.model_lists
         listed = lists.of(machine.user_id)
         if provider not in listed or unlisted_model(model, listed):  # which may be a new one
             await lists.learn(machine.user_id, provider)
@@ -105,14 +104,14 @@ class MachineChoice:
     async def _one_of_theirs(self, who: Principal, made_of: MadeOf) -> tuple[Machine, Placement]:
         """One that is there, else one that is expected; those that lack the runtime never."""
         table = schema.machines
-        query = select(table.c.id, table.c.name).where(
+        query = select(table.c.id, table.c.name, table.c.last_seen_at).where(
             table.c.user_id == who.user_id,
             table.c.kind.in_(SINGLE),  # to talk to several is a choice
             table.c.state.in_(("pending", "online", "offline")),
         )
-        names = {
-            row.id: row.name for row in await self._store.all(query.order_by(table.c.id.desc()))
-        }
+        rows = await self._store.all(query.order_by(table.c.id.desc()))
+        names = {row.id: row.name for row in rows}
+        came = {row.id for row in rows if row.last_seen_at is not None}
         machines = [await self._machines.get(one) for one in names]
         candidates = [
             Candidate(
@@ -121,7 +120,8 @@ class MachineChoice:
                 is_online=machine.line is not None,
                 is_plane=machine.core.state.traits.starts,
                 sessions=len(machine.logs),
-                problem=problem_with(machine, made_of),
+                problem=problem_with(machine, made_of, names[machine.id]),
+                has_come=machine.line is not None or machine.id in came,
             )
             for machine in machines
             if machine.line is not None or _is_expected(machine)
@@ -138,25 +138,26 @@ class MachineChoice:
         found: str | None = await self._store.scalar(query)
         return found
 
-    async def _name_of(self, machine: Machine) -> str:
+    async def name_of(self, machine: Machine) -> str:
+        """What people call it."""
         table = schema.machines
         return str(await self._store.scalar(select(table.c.name).where(table.c.id == machine.id)))
 
 
-def problem_with(machine: Machine, made_of: MadeOf | Session) -> TrunklineError | None:
-    """Why that machine cannot run it, as far as that is known."""
+def problem_with(machine: Machine, made_of: MadeOf | Session, name: str) -> TrunklineError | None:
+    """Why that machine cannot run it, as far as that is known. `name`: what people call it."""
     if machine.is_draining:
         return Conflict(
-            f"the machine {machine.id!r} is being drained: it takes no new sessions",
+            f"the machine {name!r} is being drained: it takes no new sessions",
             code="MACHINE_DRAINING",
         )
     config = {**made_of.agent_config, **made_of.session_config}
     return runtimes.problem(
-        made_of.runtime_type, config, machine.runtimes, machine.core.state.traits, machine.id
-    ) or _problem_of_worktree(machine, config)
+        made_of.runtime_type, config, machine.runtimes, machine.core.state.traits, name
+    ) or _problem_of_worktree(machine, config, name)
 
 
-def _problem_of_worktree(machine: Machine, config: Json) -> TrunklineError | None:
+def _problem_of_worktree(machine: Machine, config: Json, name: str) -> TrunklineError | None:
     """A machine that does not know the word would work in the folder itself."""
     if config.get("worktree") is not True or machine.runtimes is None:
         return None
@@ -165,7 +166,7 @@ def _problem_of_worktree(machine: Machine, config: Json) -> TrunklineError | Non
     if machine.health.get("worktrees") is True:
         return None
     why = "has no git" if "worktrees" in machine.health else "makes no worktrees"
-    return Conflict(f"the machine {machine.id!r} {why}", code="WORKTREE_UNSUPPORTED")
+    return Conflict(f"the machine {name!r} {why}", code="WORKTREE_UNSUPPORTED")
 
 
 def _is_expected(machine: Machine) -> bool:

@@ -116,7 +116,7 @@ class Forking:
         machine = await self._sessions.choice.named(who, source.machine_id)
         if machine.core.state.traits.has_members:
             raise InvalidRequest("a group's conversation cannot be forked: fork one of its members")
-        if problem := problem_with(machine, source):
+        if problem := problem_with(machine, source, await self._sessions.choice.name_of(machine)):
             raise problem
         with machine.input() as core:
             core.check_room()

@@ -229,7 +229,7 @@ class Importing:
         try:
             return await self._sessions.choice.of(who, new)
         except InvalidRequest as error:
-            if error.code != "MODEL_NOT_FOUND":
+            if error.code not in ("MODEL_NOT_FOUND", "MODEL_KEY_MISSING"):
                 raise
         return await self._sessions.choice.of(
             who, msgspec.structs.replace(new, agent_config={**agent, "model": None})

@@ -2,7 +2,6 @@
 before anything is made. A machine that says nothing is asked nothing. Pure.
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
@@ -13,8 +12,6 @@ from trunkline.control.sessions.starting import AGENT_FIELDS
 
 # As `execution/llm/routes.py` finds who serves a model.
 _BUILT_IN: Final = ("demo", "local")
-_ALWAYS: Final = ("openai", "anthropic")
-_BY_NAME = re.compile(r"(?:gpt-|chatgpt-|codex-|o\d|claude)", re.IGNORECASE)
 
 
 def unknown_setting(runtime: Runtime, chosen: Iterable[str]) -> InvalidRequest | None:
@@ -36,11 +33,11 @@ def unknown_model(
         return None
     name = model.strip()
     provider, _, rest = name.partition("/")
-    if said.any or has_base_url or _BY_NAME.match(name) or provider in _BUILT_IN:
-        return None
     there = {*said.providers, *providers}
-    if rest and provider in (*there, *_ALWAYS):
+    if said.any or has_base_url or provider in _BUILT_IN or (rest and provider in there):
         return None
+    if serving := names.model_provider(name):
+        return None if serving in there else _no_key(serving, there)
     told = names.unknown("model", name, (*prices.built_in().models, *_BUILT_IN))
     return InvalidRequest(
         f"{told}{'' if told.endswith('?') else '.'} {_with_keys(there)} Name a model as"
@@ -54,15 +51,14 @@ def doubted_model(model: Any) -> str | None:
     lists its own."""
     if not isinstance(model, str):
         return None
-    provider, name = _provider_of(model)
-    is_doubted = _BY_NAME.match(name) and prices.built_in().of(name) is None
+    provider, name = _parts(model)
+    is_doubted = names.model_provider(name) and prices.built_in().of(name) is None
     return provider if is_doubted else None
 
 
-def _provider_of(model: str) -> tuple[str, str]:
+def _parts(model: str) -> tuple[str, str]:
     named, _, rest = model.strip().partition("/")
-    is_claude = named.lower().startswith("claude")
-    return (named, rest) if rest else ("anthropic" if is_claude else "openai", named)
+    return (named, rest) if rest else (names.model_provider(named) or "openai", named)
 
 
 def unlisted_model(model: Any, listed: Mapping[str, Collection[str]]) -> InvalidRequest | None:
@@ -71,7 +67,7 @@ def unlisted_model(model: Any, listed: Mapping[str, Collection[str]]) -> Invalid
     there = listed.get(doubted_model(model) or "")
     if there is None:
         return None
-    provider, name = _provider_of(model)
+    provider, name = _parts(model)
     # A list has snapshots, and not always the name that stands for the newest of them.
     plain = name.removesuffix("-latest")
     if any(one == name or one.startswith(f"{plain}-") for one in there):
@@ -80,6 +76,14 @@ def unlisted_model(model: Any, listed: Mapping[str, Collection[str]]) -> Invalid
     return InvalidRequest(
         f"{told}{'' if told.endswith('?') else '.'} {provider} does not list it for your key.",
         code="MODEL_NOT_FOUND",
+    )
+
+
+def _no_key(provider: str, there: Collection[str]) -> InvalidRequest:
+    return InvalidRequest(
+        f"there is no API key for {provider}. {_with_keys(there)} The models demo and local need"
+        " no key.",
+        code="MODEL_KEY_MISSING",
     )
 
 

@@ -32,6 +32,8 @@ class Candidate(NamedTuple):
     sessions: int = 0
     problem: TrunklineError | None = None
     """Why it cannot run the session."""
+    has_come: bool = True
+    """It was connected once: what it can run is known."""
 
 
 class Default(NamedTuple):
@@ -51,10 +53,12 @@ def pick(candidates: Sequence[Candidate], default: Default | None, runtime: str)
     able = [one for one in candidates if one.problem is None]
     online = [one for one in able if one.is_online]
     wanted = default.id if default is not None else None
-    preferred = sorted(online, key=lambda one: (not one.is_plane, one.sessions)) or able
+    preferred = sorted(online, key=lambda one: (not one.is_plane, one.sessions)) or sorted(
+        able, key=lambda one: not one.has_come
+    )
     here = next((one for one in candidates if one.is_online and one.problem is not None), None)
     if able and not online and here is not None and wanted not in [one.id for one in able]:
-        raise _away(here, able[0])
+        raise _away(here, next((one for one in able if one.has_come), None))
     if not preferred:
         problems = (one.problem for one in sorted(candidates, key=lambda one: not one.is_online))
         nothing = Unavailable("no machine of yours is online", code="NO_MACHINE")
@@ -78,9 +82,11 @@ def pick(candidates: Sequence[Candidate], default: Default | None, runtime: str)
     return Placement(machine_id=chosen.id, machine_name=chosen.name, code=code, reason=reason)
 
 
-def _away(here: Candidate, away: Candidate) -> TrunklineError:
+def _away(here: Candidate, away: Candidate | None) -> TrunklineError:
     """What speaks against the one that is there, and which one is worth waiting for."""
     assert here.problem is not None
+    if away is None:
+        return here.problem
     hint = f"your machine {away.name} is offline and can run it: name it to wait for it"
     return Conflict(f"{here.problem.message}; {hint}", code=here.problem.code)
 

@@ -173,7 +173,7 @@ class Sessions:
             raise InvalidRequest("that machine is another user's than the session")
         if source is target:
             return
-        if problem := problem_with(target, session):
+        if problem := problem_with(target, session, await self.choice.name_of(target)):
             raise problem
         with target.input() as core:
             core.check_room()

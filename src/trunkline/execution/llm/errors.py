@@ -7,7 +7,7 @@ asking again can help are decided in this module. An API key never gets into a m
 import re
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -190,20 +190,27 @@ def nonsense(
     )
 
 
-def no_key(service: Service) -> ModelError:
+def no_key(service: Service, others: Collection[str] = ()) -> ModelError:
+    """`others`: the providers that there is a key for."""
     return ModelError(
         "MODEL_KEY_MISSING",
-        f"There is no API key for {service}. Set one among your credentials (`trunkline user "
-        f"set-key {service.name}`), or choose the model “demo”, which needs none.",
+        f"There is no API key for {service}.{_with_keys(others)} Set one among your credentials "
+        f"(`trunkline user set-key {service.name}`), or choose the model “demo”, which needs none.",
     )
 
 
-def unknown_model(name: str) -> ModelError:
+def unknown_model(name: str, providers: Collection[str] = ()) -> ModelError:
+    """`providers`: those that are set up."""
     return ModelError(
         "MODEL_NOT_FOUND",
-        f"No provider is known for the model “{shortened(name)}”. Name one as provider/model, or "
-        "set a base URL for OpenAI-compatible models.",
+        f"No provider is known for the model “{shortened(name)}”.{_with_keys(providers)} Name one "
+        "as provider/model, or set a base URL for OpenAI-compatible models.",
     )
+
+
+def _with_keys(providers: Collection[str]) -> str:
+    listed = shortened(", ".join(sorted(providers)))
+    return f" {listed} {'have' if len(providers) > 1 else 'has'} a key." if listed else ""
 
 
 def no_base_url(provider: str) -> ModelError:

@@ -276,6 +276,7 @@ class Router:
             api_key=self._keys.get(route.provider, ""),
             base_url=route.base_url,
             http=self._http,
+            others=self._routes.set_up(),
         )
 
 

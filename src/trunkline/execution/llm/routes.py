@@ -61,11 +61,14 @@ class Routes:
 
     def offered(self) -> dict[str, Any]:
         """Whose models can be asked for, as the machine tells it."""
+        is_any = bool(self.base_url("openai"))
+        return {"providers": self.set_up(), "any": is_any, "default": self.default_model()}
+
+    def set_up(self) -> list[str]:
+        """The providers that there is a key or an address for."""
         config = self._config.get("providers")
         named = {*self._keys, *(config if isinstance(config, Mapping) else ()), *_DEFAULT_MODELS}
-        providers = sorted(one for one in named if isinstance(one, str) and self._is_set_up(one))
-        is_any = bool(self.base_url("openai"))
-        return {"providers": providers, "any": is_any, "default": self.default_model()}
+        return sorted(one for one in named if isinstance(one, str) and self._is_set_up(one))
 
     def find(self, name: str) -> Route:
         """Raises ModelError for a name that nobody serves."""
@@ -82,7 +85,7 @@ class Routes:
             return self._route("openai", name)
         if rest and named in _DEFAULT_MODELS:
             return self._route(named, rest)  # the provider says what it lacks: a key
-        raise unknown_model(name)
+        raise unknown_model(name, self.set_up())
 
     def _route(self, provider: str, model: str) -> Route:
         url = self.base_url(provider)

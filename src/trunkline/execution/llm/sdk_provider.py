@@ -4,7 +4,7 @@ The SDKs come from one generator and name their exceptions alike, so one reading
 """
 
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterator
 from typing import Any, ClassVar, Protocol
 
 import httpx2
@@ -83,8 +83,16 @@ class SdkProvider(BaseLLMProvider):
     usual_base_url: ClassVar[str]
 
     def __init__(
-        self, *, name: str = "", api_key: str, base_url: str = "", http: HttpClient
+        self,
+        *,
+        name: str = "",
+        api_key: str,
+        base_url: str = "",
+        http: HttpClient,
+        others: Collection[str] = (),
     ) -> None:
+        """`others`: the providers that can be asked, for whoever lacks a key for this one."""
+        self._others = others
         self.name = name or self.sdk.__name__
         self._key = api_key
         self.base_url = self._base_url = base_url or self.usual_base_url
@@ -121,7 +129,7 @@ class SdkProvider(BaseLLMProvider):
 
     async def stream(self, call: Call) -> AsyncGenerator[Piece | Usage, None]:
         if not self._key and self._is_own:
-            raise no_key(self._service)
+            raise no_key(self._service, self._others)
         answer = ReplyBuilder(self._service, call.model)
         heard: Heard | None = None
         try:

@@ -91,6 +91,15 @@ def test_a_question_names_the_tool_and_what_it_gets() -> None:
     assert asked == "Run?\n  tool: shell\n  command: rm x"
 
 
+def test_what_a_tool_for_questions_asks_is_shown_once() -> None:
+    given = {"question": "Which one?", "options": ["a", "b"]}
+    about = {"tool_name": "ask_user", "tool_input": given, "message": "Which one?"}
+    asked = question({**about, "kind": "select", "options": ["a", "b"]})
+    assert asked == "Which one?\n  tool: ask_user\n  options:\n    1 a\n    2 b"
+    # Of what is to be allowed nothing is left out.
+    assert question({**about, "kind": "approve"}).count("Which one?") == 2
+
+
 @pytest.mark.parametrize(
     ("fields", "shown"),
     [

@@ -11,7 +11,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.records import Records
 from trunkline.control.records.lookup import LookupQuery, id_bounds
 from trunkline.control.records.lookup_sources import Kind
-from trunkline.control.store import schema
+from trunkline.control.store import schema, service_schema
 from trunkline.control.store.engine import Store
 
 ONE = "01a1dd16-7fed-7860-a4ee-8e35ee94311f"
@@ -39,6 +39,19 @@ async def add_session(store: Store, owner: Principal, session_id: str, **fields:
         **fields,
     }
     await store.run(insert(schema.sessions).values(row))
+
+
+async def add_memory(store: Store, owner: Principal, content: str, **fields: Any) -> None:
+    row = {
+        "org_id": owner.org_id,
+        "user_id": owner.user_id,
+        "content": content,
+        "metadata": {},
+        "terms": "",
+        "fts_rowid": fields["created_at"],
+        **fields,
+    }
+    await store.run(insert(service_schema.memories).values(row))
 
 
 async def test_names_in_any_case_exact_ones_before_those_that_begin_so(
@@ -106,6 +119,31 @@ async def test_sessions_by_how_their_ids_begin_and_by_their_titles(
         "ffff": [],
     }.items():
         assert await called(records, ann, "sessions", q) == expected, q
+
+
+async def test_memories_by_how_their_texts_begin(
+    store: Store, records: Records, people: People
+) -> None:
+    texts = ("Deploys happen on Tuesdays", "Deploys need 2 reviews", "部署在周二", "long " * 200)
+    for number, text in enumerate(texts):
+        await add_memory(store, people.ann, text, id=f"{number}{ONE[1:]}", created_at=number)
+    await add_memory(store, people.bob, "Deploys of bob", id=TWO, created_at=9)
+
+    async def found(q: str) -> list[tuple[str, str]]:
+        items = (await records.lookup.find(people.ann, "memories", LookupQuery(q=q))).items
+        return [(one.detail, one.match) for one in items]
+
+    for q, expected in {
+        "deploys HAPPEN": [(texts[0], "name_prefix")],
+        "Deploys happen on tuesdays": [(texts[0], "name")],
+        "Deploys": [(texts[1], "name_prefix"), (texts[0], "name_prefix")],
+        "部署": [(texts[2], "name_prefix")],
+        ONE[:8]: [(texts[0], "id_prefix")],
+        "happen": [],
+        "%": [],
+    }.items():
+        assert await found(q) == expected, q
+    assert [one for _, one in await found(("long " * 40)[:200])] in (["name"], ["name_prefix"])
 
 
 async def test_ones_own_are_told_from_those_of_others_that_one_sees(

@@ -10,6 +10,7 @@ from trunkline.control.sessions.known_names import (
 )
 
 SAYS = Runtime(True, settings=["max_turns", "timeout_seconds"], models=Models(["groq"]))
+KEYED = Runtime(True, models=Models(["groq", "openai", "anthropic"]))
 
 
 @pytest.mark.parametrize(
@@ -21,15 +22,33 @@ SAYS = Runtime(True, settings=["max_turns", "timeout_seconds"], models=Models(["
     ],
 )
 def test_a_model_that_nobody_serves_is_refused(name: str, is_known: bool) -> None:
-    problem = unknown_model(SAYS, name, ["stored"], has_base_url=False)
+    problem = unknown_model(KEYED, name, ["stored"], has_base_url=False)
     assert (problem is None) is is_known
     if problem is not None:
         assert problem.code == "MODEL_NOT_FOUND"
-        assert "groq, stored have a key here" in problem.message
+        assert "anthropic, groq, openai, stored have a key here" in problem.message
     assert unknown_model(SAYS, name, [], has_base_url=True) is None
     anything = Runtime(True, models=Models(["openai"], any=True))
     assert unknown_model(anything, name, [], has_base_url=False) is None
     assert unknown_model(Runtime(True), name, [], has_base_url=False) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "provider"),
+    [
+        *((name, "openai") for name in ("gpt-99", "GPT-4o", "o3-mini", "openai/x", " codex-1 ")),
+        *((name, "anthropic") for name in ("claude-sonnet-5", "anthropic/claude-x")),
+    ],
+)
+def test_a_model_of_a_provider_without_a_key_is_refused_with_those_that_have_one(
+    name: str, provider: str
+) -> None:
+    problem = unknown_model(SAYS, name, ["stored"], has_base_url=False)
+    assert problem is not None
+    assert problem.code == "MODEL_KEY_MISSING"
+    assert f"no API key for {provider}. groq, stored have a key here" in problem.message
+    assert unknown_model(SAYS, name, [provider], has_base_url=False) is None
+    assert unknown_model(KEYED, name, [], has_base_url=False) is None
 
 
 @pytest.mark.parametrize("model", [None, "", " ", 7, ["gpt-4o"]])

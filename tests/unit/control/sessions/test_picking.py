@@ -105,6 +105,17 @@ def test_none_that_can_is_told_with_what_speaks_against_one_that_is_there(
     assert refused.value.code == code
 
 
+def test_one_that_never_came_is_not_offered_and_is_waited_for_last() -> None:
+    new, here = AWAY._replace(id="n", name="new", has_come=False), LAPTOP._replace(problem=LACKS)
+    with pytest.raises(Conflict) as refused:
+        pick([new, here], None, "acp")
+    assert refused.value.message == "no such program"
+    with pytest.raises(Conflict, match="your machine away is offline"):
+        pick([new, AWAY, here], None, "acp")
+    assert pick([new, AWAY], None, "acp").machine_name == "away"
+    assert pick([new], None, "acp").machine_name == "new"
+
+
 def test_one_that_is_away_and_could_is_named_and_not_waited_for() -> None:
     with pytest.raises(Conflict) as refused:
         pick([AWAY, LAPTOP._replace(problem=LACKS)], None, "acp")

@@ -145,6 +145,10 @@ async def test_without_a_key_nothing_is_asked_and_the_message_says_what_to_do(
             await session.ask(MODELS[provider])
     assert failed.value.code == "MODEL_KEY_MISSING"
     assert "demo" in failed.value.message
+    other = next(one for one in PROVIDERS if one != provider)
+    async with Session(keys={other: "k"}) as session:
+        with pytest.raises(ModelError, match=f"{other} has a key"):
+            await session.ask(MODELS[provider])
 
 
 @pytest.mark.parametrize(
