@@ -79,7 +79,7 @@ class Vms:
         self._problem = problem
         self._local_url = _local_url(settings)
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._keepers: dict[str, Keeper] = {}
+        self._supervisors: dict[str, Supervisor] = {}
         self._stopping = False
 
     async def start(self, base_url: str | None = None) -> None:
@@ -215,8 +215,8 @@ class Vms:
         await self._records.owned(principal, machine_id)
         await self._records.revoke_tokens(machine_id)
         self._auth.revoke_machine(machine_id)
-        if keeper := self._keepers.get(machine_id):
-            keeper.start_again("had its token revoked")  # with the next one
+        if supervisor := self._supervisors.get(machine_id):
+            supervisor.start_again("had its token revoked")  # with the next one
         self._machines.close(machine_id, CloseCode.AUTH_FAILED, "the token was revoked")
         _log.info("tokens revoked", machine=machine_id, user=principal.user_id)
 
@@ -320,7 +320,7 @@ class Vms:
             clock=self._clock,
             sleep=self._sleep,
         )
-        self._keepers[machine_id] = keeper
+        self._supervisors[machine_id] = supervisor
         try:
             await supervisor.run()
         except NotFound:
@@ -329,7 +329,7 @@ class Vms:
             _log.exception("vm cannot be kept up", machine=machine_id)
             await self._fail(machine_id, f"cannot be kept up: {type(error).__name__}")
         finally:
-            self._keepers.pop(machine_id, None)
+            self._supervisors.pop(machine_id, None)
 
     async def _launch(self, machine_id: str, user_id: str, org_id: str) -> Child:
         command = self._command()
