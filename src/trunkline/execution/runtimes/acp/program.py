@@ -175,7 +175,7 @@ class AcpProgram(Program):
                 opened = await agent.new(workspace, self._mcp_servers)
                 await agent.entitle(turn.message)
         except BaseException:
-            agent.kill()
+            await agent.end()
             raise
         self._agent, self._client = agent, client
         translator.asides = _ASIDES.get(agent.name, ())
