@@ -43,8 +43,8 @@ class Permits:
         self.rules: list[Rule] = []
         self.fenced = fenced
         self.fence = fence
-        self.granted: set[bytes] = set()
-        """Calls of a hosted program that a person has allowed for the session."""
+        self.granted: set[str] = set()
+        """Digests of calls of a hosted program that a person has allowed for the session."""
         self.outside: dict[str, None] = {}
         """The tools that brought in what did not come from the session's user, in this process;
         the checkpoint has those of before."""

@@ -59,7 +59,7 @@ class Agent:
             rpc = await asyncio.to_thread(importlib.import_module, _RPC)
             peer = rpc.Peer(process, client.answer, client.take, flush)
         except BaseException as error:
-            process.kill()
+            await process.ended()
             if isinstance(error, ImportError):
                 fix = extras.fix("runtimes")
                 why = f"ACP needs the package agent-client-protocol, which is not installed: {fix}"
@@ -69,7 +69,7 @@ class Agent:
         try:
             await agent._greet(rpc.VERSION)
         except BaseException:
-            agent.kill()
+            await agent.end()
             raise
         return agent
 
@@ -200,6 +200,11 @@ class Agent:
 
     def kill(self) -> None:
         self._process.kill()
+
+    async def end(self) -> None:
+        """Nobody will need it: it is killed, and gone with all that it left when this returns."""
+        self.kill()
+        await self.close()
 
     async def close(self) -> None:
         """Terminals first: they are ours, and not of the agent's family."""

@@ -23,7 +23,7 @@ _TITLE_CHARS_MAX = SHOWN_BYTES_MAX + 1  # more than can be shown: such a call is
 # Codex names some of its commands so, and others only by their kind.
 _NAMES_OF_KINDS = frozenset({"exec_command", "write_stdin"})
 # Arguments that an agent adds before it knows the model's: there is more to come.
-_OWN_ARGUMENTS = frozenset({"cwd"})
+OWN_ARGUMENTS = frozenset({"cwd"})
 
 
 class Call(msgspec.Struct, kw_only=True):
@@ -58,7 +58,7 @@ class Call(msgspec.Struct, kw_only=True):
     @property
     def has_more_to_tell(self) -> bool:
         """Whether it was only announced: its arguments follow."""
-        return self.status == "pending" and not set(self.input) - _OWN_ARGUMENTS
+        return self.status == "pending" and not set(self.input) - OWN_ARGUMENTS
 
     def learn(self, fields: Json) -> None:
         """Takes what a message says of the call; what it does not say stays."""

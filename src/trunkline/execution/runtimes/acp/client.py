@@ -8,12 +8,15 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.acp import elicitation, permissions
 from trunkline.execution.runtimes.acp.content import obj
 from trunkline.execution.runtimes.acp.files import Files
 from trunkline.execution.runtimes.acp.terminals import Terminals
 from trunkline.execution.runtimes.acp.translator import Events, Translator
+from trunkline.execution.runtimes.hosted.allowed_calls import AllowedCalls
 from trunkline.execution.runtimes.hosted.turn import Permission, Turn
 
 T = TypeVar("T")
@@ -29,8 +32,15 @@ CAPABILITIES: Json = {
 class Client:
     """Serves one agent. Outside of a turn nobody is asked, and updates go nowhere."""
 
-    def __init__(self, workspace: Path, env: Mapping[str, str], translator: Translator) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        env: Mapping[str, str],
+        translator: Translator,
+        allowed: AllowedCalls,
+    ) -> None:
         self._translator = translator
+        self._allowed = allowed
         self._files = Files(workspace)
         self._terminals = Terminals(self._files, env, self._printed)
         self.session_id = ""
@@ -121,6 +131,7 @@ class Client:
         options = permissions.read_options(params.get("options"))
         if call.shows.is_cut and turn.asks != "never":
             return permissions.chosen(options, Permission(allowed=False))
+        same = (call.tool_name, permissions.same_by(call))
         permission = await self._answered(
             turn.permit(
                 tool_name=call.tool_name,
@@ -128,11 +139,15 @@ class Client:
                 tool_call_id=call.id,
                 message=f"May I use {call.tool_name}?" + (f" {call.title}" if call.title else ""),
                 options=[one.name for one in options],
+                is_allowed=same in self._allowed,
             )
         )
-        return (
-            permissions.CANCELLED if permission is None else permissions.chosen(options, permission)
-        )
+        if permission is None:
+            return permissions.CANCELLED
+        if same[1] and permissions.is_ours_to_remember(options, permission):
+            self._allowed.add(*same)
+            permission = msgspec.structs.replace(permission, scope="once")
+        return permissions.chosen(options, permission)
 
     async def _elicit(self, params: Json) -> Json:
         """A question in words: what a form asks for, one after the other."""

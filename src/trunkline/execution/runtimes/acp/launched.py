@@ -46,8 +46,10 @@ class Launched:
         launched = cls(name)
         try:
             await launched._start(argv, env, cwd)
-        except (OSError, ValueError) as error:
+        except BaseException as error:
             launched._close_pipes()
+            if not isinstance(error, OSError | ValueError):
+                raise
             why = error.strerror if isinstance(error, OSError) else str(error)
             raise TurnError(
                 "RUNTIME_UNAVAILABLE",

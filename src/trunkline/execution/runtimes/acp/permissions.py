@@ -9,7 +9,7 @@ import msgspec
 
 from trunkline import limits
 from trunkline.execution.json_object import Json
-from trunkline.execution.runtimes.acp.calls import Call
+from trunkline.execution.runtimes.acp.calls import OWN_ARGUMENTS, Call
 from trunkline.execution.runtimes.acp.content import items, name_of, obj, text
 from trunkline.execution.runtimes.hosted.turn import Permission
 
@@ -59,7 +59,7 @@ def chosen(options: list[Option], permission: Permission) -> Json:
     """The answer to the agent. A no is never turned into a yes by the name that came with it, nor
     a yes kept that names an option which says no. What becomes a rule of ours is not allowed for
     good besides. Where the agent offers nothing that fits, it is told that nobody chose."""
-    named = next((one for one in options if one.name == permission.option), None)
+    named = _named(options, permission)
     if named is not None and permission.becomes_rule and named.kind == "allow_always":
         named = None
     allowed = permission.allowed and not (named is not None and _rejects(named))
@@ -72,12 +72,29 @@ def chosen(options: list[Option], permission: Permission) -> Json:
     return CANCELLED
 
 
-def shown_input(call: Call) -> Json:
+def is_ours_to_remember(options: list[Option], permission: Permission) -> bool:
+    """Whether it is a yes for longer that we can keep: the agent is told yes for this once and asks
+    again, so that later rules reach it. One of its own options that was named stays what it is."""
+    if not permission.allowed or permission.scope == "once":
+        return False
+    named = _named(options, permission)
+    offered = options if named is None else [named]
+    return any(one.kind == "allow_once" for one in offered)
+
+
+def same_by(call: Call) -> Json:
+    """What two calls have in common that are the same: all that people are shown, but for what a
+    model calls a command this time. Empty where nothing is shown that tells calls apart."""
+    shown = shown_input(call, titled=not call.input.get("command"))
+    return shown if set(shown) - OWN_ARGUMENTS else {}
+
+
+def shown_input(call: Call, *, titled: bool = True) -> Json:
     """All that will be done, for a person: the arguments, and the changes to files. Some agents
     say it in the title alone, in many lines. Nothing takes the place of an argument."""
     shown = dict(call.input)
     more = {
-        "title": call.whole_title,
+        "title": call.whole_title if titled else "",
         "diffs": call.shows.diffs,
         "text": call.shows.text,
         "locations": call.locations,
@@ -86,6 +103,10 @@ def shown_input(call: Call) -> Json:
         if value and shown.get(name) != value:
             shown[f"{name} (told)" if name in shown else name] = value
     return shown
+
+
+def _named(options: list[Option], permission: Permission) -> Option | None:
+    return next((one for one in options if one.name == permission.option), None)
 
 
 def _rejects(option: Option) -> bool:

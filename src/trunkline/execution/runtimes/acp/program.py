@@ -23,6 +23,7 @@ from trunkline.execution.runtimes.acp.options import MODE, MODEL, Change, Option
 from trunkline.execution.runtimes.acp.translator import Translator
 from trunkline.execution.runtimes.acp.usage import Usage
 from trunkline.execution.runtimes.errors import AgentGone
+from trunkline.execution.runtimes.hosted.allowed_calls import AllowedCalls
 from trunkline.execution.runtimes.hosted.program import Opening, Program
 from trunkline.execution.runtimes.hosted.turn import Turn
 
@@ -53,6 +54,7 @@ class AcpProgram(Program):
         self._launch_model = opening.settings.model
         self._mcp_servers = _mcp_servers(opening)
         self._usage = Usage.of(opening.state.get().get("usage"))
+        self._allowed = AllowedCalls(opening.state.get().get("allowed"))
         self._translator = Translator()
         self._client: Client | None = None
         self._agent: Agent | None = None
@@ -157,7 +159,9 @@ class AcpProgram(Program):
         workspace = self._opening.workspace
         translator = self._translator = Translator()
         secrets = self._opening.start.api_keys.values()
-        client = Client(workspace, scrubbed(self._opening.env, secrets=secrets), translator)
+        client = Client(
+            workspace, scrubbed(self._opening.env, secrets=secrets), translator, self._allowed
+        )
         agent = await Agent.start(launch, workspace, client, self._opening.flush)
         try:
             opened = None
@@ -171,7 +175,7 @@ class AcpProgram(Program):
                 opened = await agent.new(workspace, self._mcp_servers)
                 await agent.entitle(turn.message)
         except BaseException:
-            agent.kill()
+            await agent.end()
             raise
         self._agent, self._client = agent, client
         translator.asides = _ASIDES.get(agent.name, ())
@@ -318,6 +322,7 @@ class AcpProgram(Program):
                 "session_id": agent.session_id,
                 "workspace": str(self._opening.workspace),
                 "usage": self._usage.saved(),
+                "allowed": self._allowed.saved(),
                 "provider_url": agent.launch.provider_url,
             }
         )

@@ -5,13 +5,13 @@ it; it is kept with the session. So does one for always where no rule of ours wa
 Nothing is written to the program's settings.
 """
 
-import hashlib
 from typing import Any
 
 import msgspec
 
 from trunkline.execution.json_object import Json
 from trunkline.execution.runtimes.claude_code.output import text_of
+from trunkline.execution.runtimes.hosted.allowed_calls import digest
 from trunkline.execution.texts import shortened
 
 RULES_MAX = 500
@@ -41,11 +41,6 @@ class Granted(msgspec.Struct, kw_only=True):
         found = [rule for one in suggested for rule in _rules(one)]
         self.rules = list(dict.fromkeys([*self.rules, *found]))[-RULES_MAX:]
         self.edits = self.edits or _ACCEPT_EDITS in suggested
-
-
-def digest(tool: str, given: Json) -> str:
-    text = msgspec.json.encode([tool, given], order="deterministic")
-    return hashlib.sha256(text).hexdigest()[:32]
 
 
 def suggested(request: Json) -> list[Json]:

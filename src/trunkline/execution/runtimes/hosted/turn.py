@@ -15,6 +15,7 @@ from trunkline.execution.json_object import Json
 from trunkline.execution.line import ControlPlane
 from trunkline.execution.orchestrator.settings import Settings
 from trunkline.execution.permits import Permits, call_of
+from trunkline.execution.runtimes.hosted.allowed_calls import digest
 from trunkline.execution.session import ipc
 from trunkline.execution.texts import clipped
 from trunkline.permissions.decision import Decided, decide
@@ -149,7 +150,7 @@ class Turn:
         """A tool of a program that has no questions of its own: a person is asked where that is
         due, and once for the same call where they said so; then it is shown, and `work` does it,
         with the input as its arguments. What came of it, or why not, in words for the model."""
-        granted = msgspec.json.encode([tool_name, tool_input], order="deterministic")
+        granted = digest(tool_name, tool_input)
         call: Json = {"tool_name": tool_name, "tool_input": tool_input}
         call["tool_call_id"] = tool_call_id or uuid.uuid4().hex
         answer = await self.permit(**call, is_allowed=granted in self._permits.granted)

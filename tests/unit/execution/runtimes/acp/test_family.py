@@ -169,3 +169,15 @@ async def test_what_a_later_start_needs_is_in_the_snapshot(machine: Machine) -> 
     snapshot = take_snapshot(machine.home.session("s-1"))
     assert snapshot["runtime_type"] == "acp"
     assert snapshot["runtime_state"]["session_id"].startswith("s-")
+
+
+async def test_an_agent_that_opens_no_session_is_gone_with_all_that_it_left(
+    machine: Machine, tmp_path: Path
+) -> None:
+    left = tmp_path / "left"
+    leaves = f'setsid sleep 600 & echo $! > "{left}"; exec "$0" "$@" --login SOME_KEY'
+    config = {"acp": {"command": ["sh", "-c", leaves, *COMMAND]}}
+    await machine.manager.start_session(START | {"session_id": "s-2", "agent_config": config})
+    machine.line.say("s-2", "Hi", "t-1")
+    assert (await machine.line.end_of("s-2", "t-1"))["code"] == "RUNTIME_LOGIN"
+    await pids.until_gone(int(left.read_text()))

@@ -58,10 +58,11 @@ async def test_a_person_sees_all_that_will_be_done_and_the_agents_options(acp: A
     [
         ({"confirmed": True}, "y"),
         ({"confirmed": False}, "n"),
-        ({"confirmed": True, "scope": "session"}, "ya"),
+        ({"confirmed": True, "scope": "session"}, "y"),
         ({"confirmed": True, "scope": "always"}, "y"),
         ({"confirmed": False, "scope": "always"}, "na"),
         ({"confirmed": True, "answer": "Always"}, "ya"),
+        ({"confirmed": True, "scope": "session", "answer": "Always"}, "ya"),
         ({"confirmed": True, "answer": "No"}, "n"),
         ({"confirmed": False, "answer": "Always"}, "n"),
         ({"confirmed": False, "answer": "Never"}, "na"),
@@ -102,6 +103,93 @@ async def test_a_yes_for_always_is_a_rule_and_is_asked_about_again_when_that_is_
     asked = await acp.event("approval_request", 1)
     acp.answer(asked["request_id"], False)
     assert option_of(await acp.end(turn))["optionId"] == "n"
+
+
+async def say_yes_for_the_session(acp: Acp, asked_for: Json, **answer: Any) -> str:
+    """Which option the agent is told."""
+    number = len(acp.of("approval_request"))
+    turn = acp.begin(asked_for)
+    asked = await acp.event("approval_request", number)
+    said = {"request_id": asked["request_id"], "confirmed": True, "scope": "session", **answer}
+    acp.send(ipc.ApprovalResponse(data=said))
+    option: str = option_of(await acp.end(turn))["optionId"]
+    return option
+
+
+@pytest.mark.parametrize("answer", [{}, {"scope": "always"}, {"answer": "Yes"}])
+async def test_a_yes_for_the_session_is_kept_here_and_a_rule_that_denies_comes_before_it(
+    acp: Acp, answer: Json
+) -> None:
+    await acp.host(agent_config={"confirm": "dangerous"})
+    piped = {**RUN, "rawInput": {"command": "npm publish | tee *"}}  # no rule is offered for it
+    assert await say_yes_for_the_session(acp, question(piped), **answer) == "y"
+    assert "rule" not in acp.of("approval_request")[0]
+    reworded = {**piped, "toolCallId": "d", "title": "Bring it out"}
+    assert option_of(await acp.play(question(reworded)))["optionId"] == "y"
+    assert len(acp.of("approval_request")) == 1
+    rules = [{"effect": "deny", "rule": "bash(npm publish)", "level": "user"}]
+    acp.send(ipc.ConfigUpdate(data={"rules": rules}))
+    assert option_of(await acp.play(question(piped)))["optionId"] == "n"
+    assert len(acp.of("approval_request")) == 1
+
+
+async def test_a_yes_for_the_session_does_not_hold_in_plan_mode(acp: Acp) -> None:
+    await acp.host(agent_config={"confirm": "dangerous"})
+    assert await say_yes_for_the_session(acp, question()) == "y"
+    acp.send(ipc.ConfigUpdate(data={"permission_mode": "plan"}))
+    assert option_of(await acp.play(question()))["optionId"] == "n"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"rawInput": {"path": "b.txt"}},
+        {"title": "Write b.txt"},
+        {"kind": "delete"},
+        {"content": [{"type": "diff", "path": "a.txt", "oldText": None, "newText": "two"}]},
+    ],
+)
+async def test_a_yes_for_the_session_covers_no_other_call(acp: Acp, other: Json) -> None:
+    await acp.host(agent_config={"confirm": "dangerous"})
+    assert await say_yes_for_the_session(acp, question()) == "y"
+    turn = acp.begin(question({**CALL, "toolCallId": "d", **other}))
+    asked = await acp.event("approval_request", 1)
+    acp.answer(asked["request_id"], False)
+    assert option_of(await acp.end(turn))["optionId"] == "n"
+
+
+async def test_a_yes_for_the_session_outlives_its_process(acp: Acp) -> None:
+    await acp.host(agent_config={"confirm": "dangerous"})
+    assert await say_yes_for_the_session(acp, question()) == "y"
+    assert await acp.stop() == 0
+    await acp.host(agent_config={"confirm": "dangerous"})
+    assert option_of(await acp.play(question()))["optionId"] == "y"
+    assert len(acp.of("approval_request")) == 1
+
+
+ALWAYS_ALONE = [one for one in OPTIONS if one["kind"] != "allow_once"]
+
+
+@pytest.mark.parametrize(
+    ("call", "options"),
+    [
+        ({"toolCallId": "c"}, OPTIONS),
+        ({"toolCallId": "c", "kind": "edit", "rawInput": {"cwd": "/w"}}, OPTIONS),
+        (CALL, ALWAYS_ALONE),
+    ],
+)
+async def test_where_nothing_can_be_kept_here_a_yes_for_the_session_is_the_agents_to_keep(
+    acp: Acp, call: Json, options: Any
+) -> None:
+    await acp.host(agent_config={"confirm": "dangerous"})
+    for _ in range(2):  # who asks again nonetheless is answered by a person again
+        assert await say_yes_for_the_session(acp, question(call, options)) == "ya"
+
+
+async def test_an_option_of_the_agents_that_was_named_is_not_kept_here(acp: Acp) -> None:
+    await acp.host(agent_config={"confirm": "dangerous"})
+    for _ in range(2):
+        assert await say_yes_for_the_session(acp, question(), answer="Always") == "ya"
 
 
 async def test_nobody_is_asked_where_confirm_is_never_and_nothing_is_allowed_for_good(
