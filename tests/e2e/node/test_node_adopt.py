@@ -12,7 +12,8 @@ from tests.support import foreign_files
 from tests.support.control import ControlProcess
 from tests.support.model_server import ModelServer
 from tests.support.node import World
-from tests.support.programs import put_program
+from tests.support.programs import put_adapter, put_program
+from trunkline.execution.home import Home
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
@@ -30,8 +31,9 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
     outside = folder / "private"
     outside.mkdir()
     foreign_files.claude_code(own, outside, "22222222-2222-4222-8222-222222222222")
-    for name in ("claude", "codex-acp", "opencode"):
+    for name in ("claude", "opencode"):
         put_program(folder / "bin", name, "echo 2.1.0")
+    put_adapter(Home(folder / "home").programs, "codex")
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
     roots = str(folder / "projects")
     env = {"HOME": str(own), "PATH": path, "TRUNKLINE_NODE_ROOTS": roots}

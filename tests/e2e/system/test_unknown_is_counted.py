@@ -54,7 +54,7 @@ async def test_of_a_machines_first_words_and_of_its_events_but_not_of_pieces_of_
         await daemon.send({**head, "data": '{"content": "c", "type": "dream"}', "priority": 1})
         await daemon.send({**head, "data": {"type": "vision", "content": "d"}})
         await reader.until_type("vision")
-    await daemon.finish()
+    await daemon.leave()
     events = {"event dream", "event vision"}
     fields = {"field hostname", "field since", "field priority"}
     await _counted(control, "semibot", events | fields)
