@@ -17,12 +17,20 @@ async def keyless(client: "Client", stored: Json) -> str:
     provider = names.model_provider(model) if isinstance(model, str) else None
     if provider is None or runtime != _OWN_RUNTIME:
         return ""
-    there = {one["provider"] for one in (await client.get("models"))["providers"]}
-    said = [
-        models
-        async for machine in client.each("machines")
-        if (models := ((machine.get("runtimes") or {}).get(_OWN_RUNTIME) or {}).get("models"))
-    ]
+    from trunkline.client import ClientError
+
+    try:
+        stored_here = await client.get("models")
+        said = [
+            models
+            async for machine in client.each("machines")
+            if (models := ((machine.get("runtimes") or {}).get(_OWN_RUNTIME) or {}).get("models"))
+        ]
+    except ClientError:  # the record is made by now: a warning that cannot be had is none
+        return ""
+    if stored_here.get("fallback"):
+        return ""
+    there = {one["provider"] for one in stored_here["providers"]}
     there.update(one for models in said for one in models["providers"])
     if not said or provider in there or any(models["any"] for models in said):
         return ""

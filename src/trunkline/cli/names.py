@@ -183,14 +183,12 @@ async def resolve_all(client: "Client", kinds: dict[str, str], values: Json) -> 
 
 async def called(client: "Client", kind: str, record_id: str) -> str:
     """A record as people know it, for questions and answers: `the agent 'Coder'`."""
-    from trunkline.client import ApiError
+    from trunkline.client import ClientError
 
     noun = f"the {_NOUNS[kind].one}"
     try:
         found = await _found(client, kind, record_id, 1)
-    except ApiError as error:
-        if error.status != 404:  # an older server
-            raise
+    except ClientError:  # only words are lost: an older server, a token that may not look
         found = []
     if not found or record_id not in (found[0]["id"], found[0]["name"]):
         return f"{noun} {_quoted(record_id)}"

@@ -55,6 +55,7 @@ class Services:
         """`offered`: requests of parts that services do not know, by their names."""
         quotas = quotas or Quotas(store, settings)
         self._allowed_hosts = settings.mcp_allowed_hosts
+        self.fallback_model = settings.fallback_model
         self._mcp_pool: McpPool | None = None
         self._loading = asyncio.Lock()
         self.audit = Audit(store, keys, clock, heads)

@@ -76,7 +76,10 @@ class MachineChoice:
         lists = self._services.model_lists
         own = await lists.known_to(machine.user_id)
         has_base_url = bool(own.get("openai"))
-        if problem := unknown_model(runtime, model, own, has_base_url=has_base_url):
+        fallback = self._services.fallback_model
+        if problem := unknown_model(
+            runtime, model, own, has_base_url=has_base_url, fallback=fallback
+        ):
             raise problem
         provider = doubted_model(model)
         if runtime.models.any or provider is None or own.get(provider):

@@ -24,10 +24,16 @@ def unknown_setting(runtime: Runtime, chosen: Iterable[str]) -> InvalidRequest |
 
 
 def unknown_model(
-    runtime: Runtime, model: Any, providers: Collection[str], *, has_base_url: bool
+    runtime: Runtime,
+    model: Any,
+    providers: Collection[str],
+    *,
+    has_base_url: bool,
+    fallback: str | None = None,
 ) -> InvalidRequest | None:
     """A model that nobody serves there. `providers`: those that its user has stored here, which
-    the machine may not have heard of yet; `has_base_url`: OpenAI's among them names a server."""
+    the machine may not have heard of yet; `has_base_url`: OpenAI's among them names a server;
+    `fallback`: the model that answers where the named one has no key."""
     said = runtime.models
     if said is None or not isinstance(model, str) or not model.strip():
         return None
@@ -37,7 +43,12 @@ def unknown_model(
     if said.any or has_base_url or provider in _BUILT_IN or (rest and provider in there):
         return None
     if serving := names.model_provider(name):
-        return None if serving in there else _no_key(serving, there)
+        if serving in there:
+            return None
+        is_answered = fallback and fallback != name
+        if is_answered and not unknown_model(runtime, fallback, providers, has_base_url=False):
+            return None
+        return _no_key(serving, there)
     told = names.unknown("model", name, (*prices.built_in().models, *_BUILT_IN))
     return InvalidRequest(
         f"{told}{'' if told.endswith('?') else '.'} {_with_keys(there)} Name a model as"

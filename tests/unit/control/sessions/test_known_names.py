@@ -51,6 +51,18 @@ def test_a_model_of_a_provider_without_a_key_is_refused_with_those_that_have_one
     assert unknown_model(KEYED, name, [], has_base_url=False) is None
 
 
+@pytest.mark.parametrize(
+    ("fallback", "is_answered"),
+    [("groq/llama", True), ("demo", True), ("claude-x", False), ("gpt-99", False), (None, False)],
+)
+def test_a_model_without_a_key_passes_where_the_fallback_would_answer(
+    fallback: str | None, is_answered: bool
+) -> None:
+    problem = unknown_model(SAYS, "gpt-99", [], has_base_url=False, fallback=fallback)
+    assert (problem is None) is is_answered
+    assert unknown_model(SAYS, "gtp-4o", [], has_base_url=False, fallback=fallback) is not None
+
+
 @pytest.mark.parametrize("model", [None, "", " ", 7, ["gpt-4o"]])
 def test_no_model_is_no_slip(model: object) -> None:
     assert unknown_model(SAYS, model, [], has_base_url=False) is None
