@@ -15,6 +15,9 @@ HTTP: Final = "http"
 """In the place of a wire: paths that are not served, as `route` (below `/api/`), `path` (elsewhere)
 or `socket`. Who asks for them needs no login."""
 
+LOOKED_AT_CHARS_MAX = 64 * 1024
+"""A message beyond that is not read a second time to look for names."""
+
 _KINDS_MAX = 200  # of each wire: so many messages, and so many fields
 _ROUTES_MAX = 50  # below `/api/`, and elsewhere, and of WebSockets
 _NAME_CHARS_MAX = 80

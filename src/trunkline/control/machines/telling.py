@@ -339,10 +339,21 @@ class Telling:
         if self.state.traits.starts:
             self._session(one).note(notes.Started())
         self.out.append(Send(start))
-        if may_run and self.state.traits.rules:
-            # Silent as it was, it may run after all: then the machine takes no start.
-            self._hold(one, rules_name(session_id), Configure(session_id, {"rules": start.rules}))
+        self._put_rules_first(one, start if may_run and self.state.traits.rules else None)
         self._advance(one)
+
+    def _put_rules_first(self, one: Hosted, start: Start | None) -> None:
+        """Before the messages that are told after a start. Rules that came while the start was made
+        are newer than its own. `start`: silent as the session was, it may run after all, and then
+        the machine takes no start."""
+        name = rules_name(one.id)
+        rules = self._unhold(one, name)
+        if rules is None and start is not None:
+            rules = Configure(one.id, {"rules": start.rules})
+        if rules is not None:
+            waiting, one.waiting = one.waiting, {}
+            self._hold(one, name, rules)
+            one.waiting.update(waiting)
 
     def loaded(self, session_id: str, say: Say | None) -> None:
         """The message of a turn, or to one, from the records; None: it is not there."""

@@ -16,6 +16,7 @@ from trunkline.control.tasks import Tasks
 from trunkline.permissions import rules as written
 
 _log = structlog.get_logger(__name__)
+_AT_ONCE = 20  # sessions that are looked for in one go: many have no machine in memory
 
 
 def always_rule(who: Principal, session: Session, request: dict[str, Any]) -> NewRule | None:
@@ -65,7 +66,9 @@ class Ruling:
         self._tasks.spawn(self._tell(rule), "changed rules")
 
     async def _tell(self, rule: Rule) -> None:
-        for session_id, machine_id in await self._rules.sessions_of(rule):
+        for number, (session_id, machine_id) in enumerate(await self._rules.sessions_of(rule)):
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
             machine = self._machines.holder(session_id, machine_id)
             if machine is not None:  # else nobody has needed it since the start: see `returned`
                 await self._tell_session(machine, session_id)

@@ -100,6 +100,22 @@ def test_a_session_that_was_only_silent_gets_the_rules_beside_its_start() -> Non
     assert NEW_RULES in sent
 
 
+def test_rules_that_change_while_a_session_is_started_anew_are_the_last_that_is_told() -> None:
+    """The list of its start was read before the change, and no other one is told behind it."""
+    pure = up(RULES)
+    pure.core.state.sessions["s"].session.is_started = True
+    pure.core.line_down()
+    pure.returns(listing=set())
+    pure.say("t")
+    pure.core.rule("s", [{"rule": "new"}])
+    pure.actions()
+    start = msgspec.structs.replace(start_of(), rules=[{"rule": "old"}])
+    pure.core.fetched("s", pure.core.state.line_number, start)
+    sent = pure.sent()
+    assert sent[:2] == [start, NEW_RULES]
+    assert [type(one).__name__ for one in sent] == ["Start", "Configure", "Say"]
+
+
 def test_rules_wait_for_no_machine_that_is_away_which_is_told_all_on_its_return() -> None:
     pure = up(RULES)
     pure.core.rule("s", [{"rule": "new"}])

@@ -15,6 +15,7 @@ from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.edges.socket import Socket
 from trunkline.control.machines.tap import Tap
 from trunkline.control.machines.traits import KINDS
+from trunkline.control.surprises import LOOKED_AT_CHARS_MAX
 from trunkline.wire.agp.codec import Unknown, decode_uplink, encode
 from trunkline.wire.agp.messages import (
     MESSAGE_CHUNK,
@@ -40,7 +41,6 @@ _log = structlog.get_logger(__name__)
 WIRE = "agp"
 
 _PING_ID_CHARS_MAX = 200
-_LOOKED_AT_CHARS_MAX = 64 * 1024
 
 
 class _Payload(msgspec.Struct):
@@ -141,7 +141,7 @@ class AgpLine(Socket):
         kind = message.payload.update_type
         if kind not in UPDATE_TYPES:
             self._host.surprises.saw(WIRE, f"update_type {kind}")
-        if kind == MESSAGE_CHUNK or len(text) > _LOOKED_AT_CHARS_MAX:
+        if kind == MESSAGE_CHUNK or len(text) > LOOKED_AT_CHARS_MAX:
             return
         payload = _payload.decode(text).payload
         self._host.surprises.saw_fields(WIRE, payload, _UPDATE_FIELDS)

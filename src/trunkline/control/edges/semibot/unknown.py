@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from trunkline.control.log import events
-from trunkline.control.surprises import Surprises
+from trunkline.control.surprises import LOOKED_AT_CHARS_MAX, Surprises
 from trunkline.wire.errors import UNREADABLE
 from trunkline.wire.event_types import EVENTS, type_of
 from trunkline.wire.semibot.messages import SseEvent, Uplink
@@ -16,7 +16,6 @@ from trunkline.wire.semibot.messages import SseEvent, Uplink
 _WIRE = "semibot"
 _OF_ALL = frozenset(("type", "timestamp"))  # the fields of every message
 _TYPES = frozenset(map(type_of, EVENTS))
-_LOOKED_AT_CHARS_MAX = 64 * 1024
 
 
 class _Typed(msgspec.Struct):
@@ -45,7 +44,7 @@ class Unknown:
         data = event.data
         if isinstance(data, str) and data.startswith(events.STREAMED):
             return
-        if len(text) > _LOOKED_AT_CHARS_MAX:
+        if len(text) > LOOKED_AT_CHARS_MAX:
             return
         self.fields(event, text)
         kind = _type_of(data)

@@ -17,6 +17,7 @@ from trunkline.control.edges.yeaft_agent.outside import Outside, is_answer
 from trunkline.control.ids import may_be_ours, new_id
 from trunkline.control.machines.tap import Tap
 from trunkline.control.machines.traits import KINDS
+from trunkline.control.surprises import LOOKED_AT_CHARS_MAX
 from trunkline.wire.commands import Command
 from trunkline.wire.errors import CloseLine, Malformed
 from trunkline.wire.yeaft import codec, fields, names, plain
@@ -200,10 +201,11 @@ class YeaftAgentLine(Socket):
             raise
         name = envelope.type
         is_known = names.canonical(name) in names.RELEASED
-        if is_known:
-            self._core.surprises.saw_fields(PROTOCOL, text, fields.OF_AGENTS)
-        if (kind := unknown_type(envelope)) is not None:
-            self._core.surprises.saw(PROTOCOL, f"output {kind}")
+        if len(text) <= LOOKED_AT_CHARS_MAX:
+            if is_known:
+                self._core.surprises.saw_fields(PROTOCOL, text, fields.OF_AGENTS)
+            if (kind := unknown_type(envelope)) is not None:
+                self._core.surprises.saw(PROTOCOL, f"output {kind}")
         if name in _OF_NO_CONVERSATION:
             self._of_agent(agent, name, text)
             return
