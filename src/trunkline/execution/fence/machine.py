@@ -102,7 +102,8 @@ class Fence:
             network=network,
             hosts=hosts,
             memory_bytes=self._memory,
-            group=self._group(start.session_id),
+            # OpenClaw has one gateway for all: nothing of one session lives in a group of its own.
+            group="" if start.runtime_type == "openclaw" else self._group(start.session_id),
         )
         if not is_ours:
             return self._of_program(allowed, start)
@@ -126,7 +127,7 @@ class Fence:
         )
         mounts = self._mounts(made, start, work) if self._found.mounts else None
         private = mounts.private if mounts is not None else ()
-        told = words.told(self._found, self._mode, network, private)
+        told = words.told(self._found_of(allowed), self._mode, network, private)
         made = msgspec.structs.replace(made, mounts=mounts, told=told)
         if access is None:
             return made
@@ -182,8 +183,14 @@ class Fence:
             allowed,
             hidden=hidden,
             kept=[str(one) for one in kept],
-            told=words.told_of_program(self._found, self._mode),
+            told=words.told_of_program(self._found_of(allowed), self._mode),
         )
+
+    def _found_of(self, allowed: Profile) -> Found:
+        """A session without a group of its own is not said to be bounded by one."""
+        if allowed.group:
+            return self._found
+        return msgspec.structs.replace(self._found, counts=False, counts_memory=False)
 
     def of_gateway(self) -> Profile | None:
         """Of OpenClaw's gateway, which is one for all sessions."""

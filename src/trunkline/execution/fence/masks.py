@@ -171,7 +171,7 @@ def _make_place(step: Step, *, is_folder: bool = False, leads_to: str = "") -> N
         inner = _folder(folder, part)
         os.close(folder)
         folder = inner
-    if not is_folder:
+    if not is_folder and (leads_to or not _is_file(folder, name)):
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=folder)
         if leads_to:
@@ -179,6 +179,14 @@ def _make_place(step: Step, *, is_folder: bool = False, leads_to: str = "") -> N
         else:
             os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder))
     os.close(folder)
+
+
+def _is_file(folder: int, name: str) -> bool:
+    """The session's own file of that name is a place like any other: it is covered, and is there
+    again afterwards."""
+    with suppress(FileNotFoundError):
+        return stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    return False
 
 
 def _folder(folder: int, name: str) -> int:

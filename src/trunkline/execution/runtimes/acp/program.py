@@ -67,6 +67,14 @@ class AcpProgram(Program):
 
     async def run(self, turn: Turn) -> str:
         await self._hold()
+        try:
+            return await self._run(turn)
+        finally:
+            agent = self._agent
+            if agent is not None and agent.launch.locks:
+                self._letting_go = asyncio.create_task(self._let_go(agent), name="let go")
+
+    async def _run(self, turn: Turn) -> str:
         agent, client, is_new = await self._ready(turn)
         blocks = prompt.blocks(
             turn.message, turn.attachments, self._opening.workspace, agent.prompt_capabilities
@@ -85,8 +93,6 @@ class AcpProgram(Program):
         finally:
             client.end(why)
             self._save(agent)
-            if agent.launch.locks:
-                self._letting_go = asyncio.create_task(self._let_go(agent), name="let go")
 
     def abort(self) -> None:
         if self._agent is not None:
