@@ -136,7 +136,6 @@ test("the worker serves the page and what was read, and leaves the rest alone", 
   const cases: [string, string, string][] = [
     ["navigate", "/chat/abc", "document"],
     ["navigate", "/", "document"],
-    ["navigate", "/login?code=x", "leave"],
     ["navigate", "/docs", "leave"],
     ["navigate", "/api/v1/sessions/x/export", "leave"],
     ["cors", "/assets/index-abc.js", "asset"],
@@ -158,6 +157,9 @@ test("the worker serves the page and what was read, and leaves the rest alone", 
     ["cors", "/api/v1/users/x/tokens", "leave"],
     ["cors", "/api/v1/audit", "leave"],
     ["cors", "/sw.js", "leave"],
+    ["cors", "/api/v1/sessions/x/events?before=9&limit=1000", "data"],
+    ["cors", "/api/v1/sessions/x/events?after=9&limit=1000", "leave"],
+    ["navigate", "/login?code=x", "login"],
   ];
   const origin = "https://agents.example";
   for (const [mode, path, way] of cases) {
@@ -169,13 +171,26 @@ test("the worker serves the page and what was read, and leaves the rest alone", 
   assert.ok(isAway(502) && !isAway(500) && !isAway(200));
 });
 
+test("what is kept is looked up when it is wanted, not before: it may have become somebody else's", async () => {
+  let isOfAnother = false;
+  const kept = async () => (isOfAnother ? undefined : new Response("of the one before"));
+  let hang: () => void = () => {};
+  const wait = () => new Promise<void>((resolve) => (hang = resolve));
+  let arrive: (answer: Response) => void = () => {};
+  const { shown } = dataOf({ ask: () => new Promise((resolve) => (arrive = resolve)), kept, wait });
+  isOfAnother = true;
+  hang();
+  arrive(new Response("of the one who asked"));
+  assert.equal(await (await shown).text(), "of the one who asked");
+});
+
 test("what was read before is shown when the server is away, and when its line hangs", async () => {
   const kept = async () => new Response("kept");
   const ended = async () => undefined;
   const never = () => new Promise<never>(() => {});
   const said = async (around: Parameters<typeof dataOf>[0]) => {
     const { shown, answer } = dataOf(around);
-    return [await (await shown).text(), (await answer)?.status ?? null];
+    return [await (await shown).text(), (await answer)?.response.status ?? null];
   };
   const fresh = async () => new Response("fresh");
   const away = async () => new Response("away", { status: 503 });
@@ -192,8 +207,12 @@ test("what was read before is shown when the server is away, and when its line h
   const hanging = dataOf({ ask: late, kept, wait: ended });
   assert.equal(await (await hanging.shown).text(), "kept");
   arrive(new Response("late"));
-  assert.equal(await (await hanging.answer)?.text(), "late", "it is kept for the next time");
+  const answer = await hanging.answer;
+  assert.equal(await answer?.response.text(), "late", "it is kept for the next time");
+  assert.ok(answer?.isLate, "and the page is told if it is other than what was shown");
   const first = dataOf({ ask: late, kept: nothing, wait: ended });
   arrive(new Response("slow"));
   assert.equal(await (await first.shown).text(), "slow", "with nothing kept it is waited for");
+  assert.equal((await first.answer)?.isLate, false);
+  assert.equal((await dataOf({ ask: fresh, kept, wait: never }).answer)?.isLate, false);
 });

@@ -60,7 +60,7 @@ function start(): void {
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) location.reload(); // it was left, and its stream with it
   });
-  keepAlive();
+  keepAlive(() => void queryClient.invalidateQueries());
 }
 
 /** Brings a session's events from the sink's position on. Returns how to leave it. */

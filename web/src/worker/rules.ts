@@ -3,6 +3,8 @@
 type Way =
   /** Not the worker's business. */
   | "leave"
+  /** Nor is this, but who comes now may be somebody else. */
+  | "login"
   /** The page itself: from the server, else as it was kept. */
   | "document"
   /** A file with a hash in its name: as it was kept, else from the server. */
@@ -24,9 +26,12 @@ const NOT_THE_PAGES = /^\/(?:api|ws|docs|login|metrics|healthz|readyz|openapi\.j
 type Asked = { method: string; mode: string; url: string; hasRange: boolean };
 
 export function wayOf(asked: Asked, origin: string): Way {
-  const { origin: where, pathname } = new URL(asked.url);
+  const { origin: where, pathname, searchParams } = new URL(asked.url);
   if (asked.method !== "GET" || where !== origin || asked.hasRange) return "leave";
   if (pathname.startsWith("/assets/")) return "asset";
+  if (pathname === "/login") return "login";
+  // What came behind an event is asked for to miss nothing: an old answer would.
+  if (searchParams.has("after")) return "leave";
   if (KEPT.some((one) => one.test(pathname))) return "data";
   if (asked.mode === "navigate" && !NOT_THE_PAGES.test(pathname)) return "document";
   return /^\/(?:theme\.js|icon.*|manifest\.webmanifest)$/.test(pathname) ? "asset" : "leave";

@@ -1,6 +1,6 @@
 // The service worker: an offline shell that shows the last state read-only.
 import { dataOf, WAIT_MS } from "./data.ts";
-import { DATA_CACHE, SHELL_CACHE_PREFIX } from "./names.ts";
+import { DATA_CACHE, FRESHER, SHELL_CACHE_PREFIX } from "./names.ts";
 import { isAway, wayOf } from "./rules.ts";
 import "./push.ts";
 
@@ -12,7 +12,7 @@ declare const __BUILD__: string;
 const SHELL = SHELL_CACHE_PREFIX + __BUILD__;
 const DOCUMENT = "/";
 const DATA_ENTRIES_MAX = 200;
-const DATA_BYTES_MAX = 4 * 1024 * 1024; // of one answer
+const DATA_CHARS_MAX = 4 * 1024 * 1024; // of one answer
 
 self.addEventListener("install", (event) => {
   event.waitUntil(
@@ -50,6 +50,8 @@ self.addEventListener("fetch", (event) => {
       return event.respondWith(asset(request));
     case "data":
       return data(event);
+    case "login":
+      return event.waitUntil(forget());
   }
 });
 
@@ -72,33 +74,47 @@ async function asset(request: Request): Promise<Response> {
 
 function data(event: FetchEvent): void {
   const { request } = event;
+  const asker = person;
   const { shown, answer } = dataOf({
     ask: () => fetch(request),
     kept: async () => (await caches.open(DATA_CACHE)).match(request.url),
     wait,
   });
   event.respondWith(shown);
-  event.waitUntil(answer.then((one) => (one === null ? undefined : keep(request, one))));
+  const keepIt = async () => {
+    const given = await answer;
+    if (given === null || asker !== person) return;
+    const before = given.isLate ? await textKept(request.url) : undefined;
+    await keep(request, given.response);
+    if (!given.isLate || (await textKept(request.url)) === before) return;
+    for (const page of await self.clients.matchAll()) page.postMessage(FRESHER);
+  };
+  event.waitUntil(keepIt());
 }
 
 function wait(ms: number): Promise<null> {
   return new Promise((resolve) => setTimeout(() => resolve(null), ms));
 }
 
+/** Counts those who were logged in: an answer for the one before is not kept for the next. */
+let person = 0;
+
+async function forget(): Promise<void> {
+  person += 1;
+  await caches.delete(DATA_CACHE);
+}
+
 async function keep(request: Request, answer: Response): Promise<void> {
-  if (answer.status === 401) {
-    await caches.delete(DATA_CACHE);
-    return;
-  }
-  const cache = await caches.open(DATA_CACHE);
-  if (answer.status === 404) {
-    await cache.delete(request.url);
-    return;
-  }
+  if (answer.status === 401) return forget();
+  let cache = await caches.open(DATA_CACHE);
+  if (answer.status === 404) await cache.delete(request.url);
   if (!answer.ok) return;
-  const body = await answer.arrayBuffer();
-  if (body.byteLength > DATA_BYTES_MAX) return;
-  if (new URL(request.url).pathname === "/api/v1/me") await ofAnother(cache, request, body);
+  const body = await answer.text();
+  if (body.length > DATA_CHARS_MAX) return;
+  if (new URL(request.url).pathname === "/api/v1/me" && (await isOfAnother(request.url, body))) {
+    await forget();
+    cache = await caches.open(DATA_CACHE);
+  }
   const headers = { "Content-Type": answer.headers.get("Content-Type") ?? "application/json" };
   await cache.delete(request.url); // the newest is the last: the oldest makes room
   await cache.put(request.url, new Response(body, { headers }));
@@ -106,14 +122,14 @@ async function keep(request: Request, answer: Response): Promise<void> {
   for (const one of all.slice(0, Math.max(0, all.length - DATA_ENTRIES_MAX))) await cache.delete(one);
 }
 
+async function textKept(url: string): Promise<string | undefined> {
+  return (await (await caches.open(DATA_CACHE)).match(url))?.text();
+}
+
 /** Somebody else has logged in: nothing of the one before is shown to them. */
-async function ofAnother(cache: Cache, request: Request, body: ArrayBuffer): Promise<void> {
-  const kept = await cache.match(request.url);
-  if (kept === undefined) return;
-  const before: unknown = await kept.json();
-  const now: unknown = JSON.parse(new TextDecoder().decode(body));
-  if (userOf(before) === userOf(now)) return;
-  for (const one of await cache.keys()) await cache.delete(one);
+async function isOfAnother(me: string, now: string): Promise<boolean> {
+  const before = await textKept(me);
+  return before !== undefined && userOf(JSON.parse(before)) !== userOf(JSON.parse(now));
 }
 
 function userOf(me: unknown): unknown {

@@ -1,9 +1,11 @@
 """Rules of sessions that run: what an answer for always becomes, and who is told of a change."""
 
 import asyncio
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 import structlog
+from sqlalchemy.exc import SQLAlchemyError
 
 from trunkline.control.access.auth import Principal
 from trunkline.control.errors import TrunklineError
@@ -15,7 +17,10 @@ from trunkline.control.sessions.records import Session
 from trunkline.control.tasks import Tasks
 from trunkline.permissions import rules as written
 
+Found = TypeVar("Found")
+
 _log = structlog.get_logger(__name__)
+_AGAIN_S = 1.0
 _AT_ONCE = 20  # sessions that are looked for in one go: many have no machine in memory
 
 
@@ -52,6 +57,16 @@ async def add_always(services: Services, who: Principal, session: Session, rule:
         _log.warning("an answer became no rule", session=session.id, reason=error.message)
 
 
+async def _read(look: Callable[[], Awaitable[Sequence[Found]]]) -> Sequence[Found]:
+    """What cannot be read now is read again: else a machine goes on by rules that hold no more."""
+    while True:
+        try:
+            return await look()
+        except (SQLAlchemyError, OSError) as error:
+            _log.warning("rules cannot be read yet", reason=str(error))
+        await asyncio.sleep(_AGAIN_S)
+
+
 class Ruling:
     def __init__(self, rules: Rules, machines: Machines, tasks: Tasks) -> None:
         self._rules = rules
@@ -66,7 +81,8 @@ class Ruling:
         self._tasks.spawn(self._tell(rule), "changed rules")
 
     async def _tell(self, rule: Rule) -> None:
-        for number, (session_id, machine_id) in enumerate(await self._rules.sessions_of(rule)):
+        found = await _read(lambda: self._rules.sessions_of(rule))
+        for number, (session_id, machine_id) in enumerate(found):
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
             machine = self._machines.holder(session_id, machine_id)
@@ -75,7 +91,8 @@ class Ruling:
 
     async def _tell_session(self, machine: Machine, session_id: str) -> None:
         async with self._reading:
-            held = await self._rules.of_session(session_id)  # none: the last may have been removed
+            # None: the last may have been removed.
+            held = await _read(lambda: self._rules.of_session(session_id))
             with machine.input() as core:
                 core.rule(session_id, [one.told for one in held])
 

@@ -9,7 +9,6 @@ import { forget, remember, remembered } from "../../app/memory";
 import { setPageTitle } from "../../app/title";
 import { QuestionCard } from "../../approvals";
 import { useWords } from "../../i18n";
-import { useLine } from "../../live";
 import { attachmentAddress } from "../../markdown/links.ts";
 import type { BlockRow, QuestionRow, UserRow, View } from "../../session/model.ts";
 import { useSession } from "../../session/useSession.ts";
@@ -96,7 +95,6 @@ export function Talk({ session, view }: { session: Session; view: View }) {
   const { data: machines } = useQuery(machinesQuery);
   const isOnline = machines?.some((one) => one.id === session.machine_id && one.online) ?? false;
   const commands = useCommands(view, isBuiltIn);
-  const isOffline = useLine() === "offline";
 
   const onEdit = useCallback((row: UserRow) => {
     if (row.turnId === null) return;
@@ -157,7 +155,7 @@ export function Talk({ session, view }: { session: Session; view: View }) {
       />
       <Composer
         sessionId={sessionId}
-        isRunning={view.running.length > 0 && !isOffline}
+        isRunning={view.running.length > 0}
         canSteer={isBuiltIn}
         questions={view.questions.length}
         isClosed={isClosed && editing === null}

@@ -53,6 +53,9 @@ export function Composer(props: ComposerProps) {
   const area = useRef<HTMLTextAreaElement>(null);
   const attached = useAttachments(editing?.files ?? attachmentsOf(sessionId));
   const editKey = editing?.key ?? null;
+  /** Where one is: it may be left while a message waits to be taken. */
+  const place = useRef("");
+  place.current = placeOf(sessionId, editKey);
 
   useEffect(() => {
     setError(null);
@@ -88,19 +91,19 @@ export function Composer(props: ComposerProps) {
     setError(null);
     setBusy(true);
     try {
-      const files = await attached.ready();
-      if (files === null) return;
-      const message: Message = { id: freshId(), text, files, whenBusy: canSteer ? whenBusy : "queue" };
+      const ready = await attached.ready();
+      if (ready === null) return;
+      const message: Message = { id: freshId(), text, files: ready.files, whenBusy: canSteer ? whenBusy : "queue" };
       const isTaken = (await props.onSend?.(message)) ?? false;
       if (!isTaken) void send(sessionId, message);
+      ready.sent();
+      if (editKey === null) keepDraft(sessionId, writtenSince(text, draftOf(sessionId)));
+      if (place.current === placeOf(sessionId, editKey)) setText((now) => writtenSince(text, now));
     } catch (failure) {
       setError(failure);
-      return;
     } finally {
       setBusy(false);
     }
-    write("");
-    attached.clear();
   };
   const completion = useCompletion(text, area, props, write);
   const onKeyDown = (event: React.KeyboardEvent) => {
@@ -180,6 +183,15 @@ export function Composer(props: ComposerProps) {
       </div>
     </div>
   );
+}
+
+function placeOf(sessionId: string, editKey: string | null): string {
+  return editKey ?? sessionId;
+}
+
+/** What stays for the next message when this one has gone. */
+function writtenSince(sent: string, now: string): string {
+  return now.startsWith(sent) ? now.slice(sent.length).trimStart() : now;
 }
 
 function placeholderOf(props: ComposerProps, t: (typeof words)["en"]): string {

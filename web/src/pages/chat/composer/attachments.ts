@@ -29,6 +29,9 @@ export const FORGOTTEN = "forgotten";
 
 type State = { files: readonly Attached[]; problem: string | null };
 
+/** `sent`: they are on their way, and what came since stays for the next message. */
+type Ready = { files: Uploaded[]; sent: () => void };
+
 /** A file of a message that was sent. */
 export type SentFile = { name: string; mime: string; address: string };
 
@@ -84,30 +87,26 @@ export class Attachments {
     this.set({ files: [...this.state.files, ...taken] });
   };
 
-  /** What goes with the message, or null where something cannot: that is said beside it. What the
+  /** What is here goes with the message; null where something cannot: that is said beside it. What the
    * server has forgotten meanwhile is uploaded once more. */
-  readonly ready = async (): Promise<Uploaded[] | null> => {
+  readonly ready = async (): Promise<Ready | null> => {
+    const going = new Set(this.state.files.map((one) => one.key));
     for (const one of this.state.files) {
       if (one.id === null || !isForgotten(one, Date.now())) continue;
       const content = this.contents.get(one.key);
       if (content === undefined) this.settle(one.key, { id: null, error: FORGOTTEN });
       else this.settle(one.key, { id: await upload(content), at: Date.now() });
     }
-    const uploaded = uploadedOf(this.state.files);
-    return uploaded.length === this.state.files.length ? uploaded : null;
+    const chosen = this.state.files.filter((one) => going.has(one.key));
+    const files = uploadedOf(chosen);
+    const sent = () => chosen.forEach((one) => this.remove(one.key));
+    return files.length === chosen.length ? { files, sent } : null;
   };
 
   readonly remove = (key: string): void => {
     this.contents.delete(key);
     this.state.files.filter((one) => one.key === key).forEach(release);
     this.set({ problem: null, files: this.state.files.filter((one) => one.key !== key) });
-  };
-
-  /** They were sent, or nobody sends them any more. */
-  readonly clear = (): void => {
-    this.state.files.forEach(release);
-    this.contents.clear();
-    this.set({ problem: null, files: [] });
   };
 
   private begin(about: Pick<Attached, "name" | "size" | "preview">, content: () => Promise<File>): void {
@@ -148,7 +147,7 @@ export function attachmentsOf(sessionId: string): Attachments {
 
 export function useAttachments(of: Attachments) {
   const { files, problem } = useSyncExternalStore(of.subscribe, of.view);
-  return { files, problem, add: of.add, take: of.take, ready: of.ready, remove: of.remove, clear: of.clear };
+  return { files, problem, add: of.add, take: of.take, ready: of.ready, remove: of.remove };
 }
 
 function uploadedOf(files: readonly Attached[]): Uploaded[] {
