@@ -14,8 +14,9 @@ from trunkline.execution.runtimes.openclaw.guard import FENCE
 from trunkline.execution.session import ipc
 from trunkline.execution.skills.index import check_skill_requirements, lacks
 
-# -P: a module in the workspace is not taken for one of ours.
-_SERVER = ("-P", "-m", "trunkline.execution.runtimes.openclaw.server")
+# No module in the workspace is taken for one of ours, and the server's PYTHONPATH and the like are
+# for the server's own Python.
+_SERVER = ("-E", "-P", "-m", "trunkline.execution.runtimes.openclaw.server")
 
 
 def prepared(start: ipc.Start, env: Mapping[str, str]) -> tuple[ipc.Start, list[str]]:

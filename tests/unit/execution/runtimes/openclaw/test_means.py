@@ -153,6 +153,18 @@ except PermissionError:
     assert await _run(told.mcp_servers[0]) == 7
 
 
+async def test_what_a_local_mcp_servers_variables_say_to_python_is_for_its_own(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "msgspec.py").write_text("raise SystemExit(1)")
+    env = {"PYTHONPATH": str(tmp_path), "PYTHONHOME": "/does/not/exist"}
+    told = '[ "$PYTHONHOME" = /does/not/exist ] && [ "$PYTHONPATH" != "" ] && exit 7'
+    server = {"name": "x", "command": "/bin/sh", "args": ["-c", told], "env": env}
+    start = ipc.Start(session_id="s", home=str(tmp_path), mcp_servers=[server])
+    prepare, _ = prepared(start, {})
+    assert await _run(prepare.mcp_servers[0]) == 7
+
+
 async def _run(server: Mapping[str, Any]) -> int:
     process = await asyncio.create_subprocess_exec(
         server["command"], *server["args"], env={**os.environ, **server["env"]}
