@@ -3,7 +3,7 @@ in `tests/unit/test_private_parts.py`, where a scan finds the uses."""
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from types import SimpleNamespace
 
 import asyncpg
@@ -42,8 +42,11 @@ async def test_asyncpg_gives_its_connections_transport_so_that_silence_is_notice
     sock = transport.get_extra_info("socket")
     assert sock is not None, broken
     assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 0
-    notice_silence(SimpleNamespace(driver_connection=connection))
+    asked: list[Callable[[asyncpg.Connection], Awaitable[object]]] = []
+    notice_silence(SimpleNamespace(driver_connection=connection, run_async=asked.append))
     assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1, broken
     if (option := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:
         assert sock.getsockopt(socket.IPPROTO_TCP, option) == 1000 * SILENT_S, broken
-    assert await connection.fetchval("SELECT 1") == 1
+    [ask] = asked
+    await ask(connection)
+    assert await connection.fetchval("SHOW idle_in_transaction_session_timeout") == "1min"

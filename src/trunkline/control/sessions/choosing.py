@@ -55,10 +55,8 @@ class MachineChoice:
         else:
             machine = await self.named(who, new.machine_id)
             made_of = await self._records.made_of(who, machine.org_id, machine.user_id, new)
-            name = await self.name_of(machine)
-            if problem := problem_with(machine, made_of, name):
-                raise problem
-            placement = named(machine.id, name)
+            await self.check(machine, made_of)
+            placement = named(machine.id, await self._name_of(machine))
         runtime = (machine.runtimes or {}).get(made_of.runtime_type)
         if runtime is not None:
             chosen = {**(new.agent_config or {}), **(new.session_config or {})} if is_strict else {}
@@ -141,7 +139,14 @@ class MachineChoice:
         found: str | None = await self._store.scalar(query)
         return found
 
-    async def name_of(self, machine: Machine) -> str:
+    async def check(self, machine: Machine, made_of: MadeOf | Session) -> None:
+        """Refuses what that machine cannot run, as far as that is known, by the machine's name."""
+        if problem_with(machine, made_of, machine.id) is None:
+            return
+        if problem := problem_with(machine, made_of, await self._name_of(machine)):
+            raise problem
+
+    async def _name_of(self, machine: Machine) -> str:
         """What people call it."""
         table = schema.machines
         return str(await self._store.scalar(select(table.c.name).where(table.c.id == machine.id)))

@@ -22,7 +22,6 @@ from trunkline.control.log.log import Log
 from trunkline.control.machines.machine import Machine
 from trunkline.control.records.fields import Json, Label
 from trunkline.control.sessions import notes
-from trunkline.control.sessions.choosing import problem_with
 from trunkline.control.sessions.copied import Copy, Cut, Outline
 from trunkline.control.sessions.histories import Histories
 from trunkline.control.sessions.records import MadeOf, NewSession, Session, SessionRecords
@@ -116,8 +115,7 @@ class Forking:
         machine = await self._sessions.choice.named(who, source.machine_id)
         if machine.core.state.traits.has_members:
             raise InvalidRequest("a group's conversation cannot be forked: fork one of its members")
-        if problem := problem_with(machine, source, await self._sessions.choice.name_of(machine)):
-            raise problem
+        await self._sessions.choice.check(machine, source)
         with machine.input() as core:
             core.check_room()
         return machine

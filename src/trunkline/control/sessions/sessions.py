@@ -23,7 +23,7 @@ from trunkline.control.records.fields import Json
 from trunkline.control.records.session_config import check_choices
 from trunkline.control.services import Services
 from trunkline.control.sessions.approvals import Approval, Approvals
-from trunkline.control.sessions.choosing import MachineChoice, problem_with
+from trunkline.control.sessions.choosing import MachineChoice
 from trunkline.control.sessions.others import is_weaker, modeless, under
 from trunkline.control.sessions.owners import Owners
 from trunkline.control.sessions.projection import Projection
@@ -173,8 +173,7 @@ class Sessions:
             raise InvalidRequest("that machine is another user's than the session")
         if source is target:
             return
-        if problem := problem_with(target, session, await self.choice.name_of(target)):
-            raise problem
+        await self.choice.check(target, session)
         with target.input() as core:
             core.check_room()
         log = source.logs.get(session_id)

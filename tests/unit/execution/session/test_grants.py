@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from trunkline.execution.session.grants import OPEN_MAX, Grants, Wider
 
 FOUND = probe.look()
 FENCED = pytest.mark.skipif(not FOUND.files, reason="no fence here")
+REFUSED = "Permission denied|No such file or directory|Read-only file system"
 TOOL = "bash_with_access"
 INPUT = {"command": "cat /x", "why": "it is needed", "read": ["/x"]}
 RAN = "it would have been run"
@@ -201,7 +203,8 @@ async def test_a_command_gets_what_was_allowed_and_nothing_else(place: Path) -> 
     assert "what is needed" in output
     assert "what is not" not in output
     assert "admin\n" not in output
-    assert output.count("Permission denied") == 3
+    # A kernel that can hide the server's data says so in other words than one that can only refuse.
+    assert len(re.findall(REFUSED, output)) == 3
     assert f"key=\n{Home(place / 'home').workspace}\nend" in output
     assert (place / "out" / "a").read_text() == "x\n"
     assert (place / "given").read_text() == "what is needed"

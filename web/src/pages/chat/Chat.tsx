@@ -9,6 +9,7 @@ import { forget, remember, remembered } from "../../app/memory";
 import { setPageTitle } from "../../app/title";
 import { QuestionCard } from "../../approvals";
 import { useWords } from "../../i18n";
+import { useLine } from "../../live";
 import { attachmentAddress } from "../../markdown/links.ts";
 import type { BlockRow, QuestionRow, UserRow, View } from "../../session/model.ts";
 import { useSession } from "../../session/useSession.ts";
@@ -95,6 +96,7 @@ export function Talk({ session, view }: { session: Session; view: View }) {
   const { data: machines } = useQuery(machinesQuery);
   const isOnline = machines?.some((one) => one.id === session.machine_id && one.online) ?? false;
   const commands = useCommands(view, isBuiltIn);
+  const isOffline = useLine() === "offline";
 
   const onEdit = useCallback((row: UserRow) => {
     if (row.turnId === null) return;
@@ -155,7 +157,7 @@ export function Talk({ session, view }: { session: Session; view: View }) {
       />
       <Composer
         sessionId={sessionId}
-        isRunning={view.running.length > 0}
+        isRunning={view.running.length > 0 && !isOffline}
         canSteer={isBuiltIn}
         questions={view.questions.length}
         isClosed={isClosed && editing === null}

@@ -9,6 +9,7 @@ import { remember, remembered } from "../../app/memory";
 import { QuestionCard } from "../../approvals";
 import { setPageTitle } from "../../app/title";
 import { useWords } from "../../i18n";
+import { useLine } from "../../live";
 import { useLanguage } from "../../i18n/language";
 import { useSession } from "../../session/useSession";
 import {
@@ -212,7 +213,8 @@ type WritingProps = { group: Group; onMade: (sessionId: string) => void };
 
 function LiveWriting(props: WritingProps & { sessionId: string }) {
   const { view } = useSession(props.sessionId);
-  return <Writing {...props} isRunning={view.running.length > 0} />;
+  const isOffline = useLine() === "offline";
+  return <Writing {...props} isRunning={view.running.length > 0 && !isOffline} />;
 }
 
 function Writing(props: WritingProps & { sessionId: string | null; isRunning: boolean }) {
