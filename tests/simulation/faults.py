@@ -27,7 +27,6 @@ from trunkline.control.sessions.state import SessionState
 from trunkline.wire.agp.device import Device
 from trunkline.wire.commands import Command, Say
 from trunkline.wire.yeaft.agent_talk import AgentTalk
-from trunkline.wire.yeaft.conversation import Phase
 from trunkline.wire.yeaft.inward_state import Inward
 
 Fault = Callable[[], AbstractContextManager[Any]]
@@ -353,16 +352,6 @@ def _() -> Any:
             real(self, say, shown)
 
     return patch.object(MachineCore, "say", say)
-
-
-@fault("what waited for an agent on an earlier line goes out beside its repeat")
-def _() -> Any:
-    def line_down(self: AgentTalk) -> None:
-        self.state.is_up = False
-        for one in self.state.conversations.values():
-            one.enter(Phase.NEW if one.phase in (Phase.NEW, Phase.STARTING) else Phase.RESTING)
-
-    return patch.object(AgentTalk, "line_down", line_down)
 
 
 @fault("an agent that lists late is told again what it has")

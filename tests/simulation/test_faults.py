@@ -1,5 +1,7 @@
 """The simulation bites: each deliberate fault is found."""
 
+import re
+
 import pytest
 
 from tests.simulation import faults, faults_of_room
@@ -14,7 +16,6 @@ _SINCE = {
     "a machine that lists nothing is told once that a session was moved away": 480,
     "a start that went into a broken line is believed to have arrived": 840,
     "a full outbox drops what a turn has taken": 660,
-    "what waited for an agent on an earlier line goes out beside its repeat": 8_580,
 }
 """Where the search begins for those that would take long to be found."""
 
@@ -23,7 +24,7 @@ _SINCE = {
 def test_a_fault_is_found(name: str) -> None:
     found = first_failure(_SINCE.get(name, 0), _SEEDS_MAX, FAULTS[name]())
     assert found is not None
-    assert not found[1].startswith(("AttributeError", "TypeError")), found  # it is no fault then
+    assert not re.search("AttributeError|TypeError", found[1]), found  # it is no fault then
 
 
 def test_there_are_at_least_twenty_of_them() -> None:
