@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -20,7 +20,7 @@ from trunkline.permissions import rules as written
 Found = TypeVar("Found")
 
 _log = structlog.get_logger(__name__)
-_AGAIN_S = 1.0
+_AGAIN_S: Final = 1.0
 _AT_ONCE = 20  # sessions that are looked for in one go: many have no machine in memory
 
 
@@ -57,21 +57,15 @@ async def add_always(services: Services, who: Principal, session: Session, rule:
         _log.warning("an answer became no rule", session=session.id, reason=error.message)
 
 
-async def _read(look: Callable[[], Awaitable[Sequence[Found]]]) -> Sequence[Found]:
-    """What cannot be read now is read again: else a machine goes on by rules that hold no more."""
-    while True:
-        try:
-            return await look()
-        except (SQLAlchemyError, OSError) as error:
-            _log.warning("rules cannot be read yet", reason=str(error))
-        await asyncio.sleep(_AGAIN_S)
-
-
 class Ruling:
-    def __init__(self, rules: Rules, machines: Machines, tasks: Tasks) -> None:
+    def __init__(
+        self, rules: Rules, machines: Machines, tasks: Tasks, again_s: float = _AGAIN_S
+    ) -> None:
+        """`again_s`: how long until what could not be read is read again."""
         self._rules = rules
         self._machines = machines
         self._tasks = tasks
+        self._again_s = again_s
         self._reading = asyncio.Lock()
         """What was read first is told first: else an older list could be the last that is told."""
         rules.on_change.append(self._changed)
@@ -81,7 +75,7 @@ class Ruling:
         self._tasks.spawn(self._tell(rule), "changed rules")
 
     async def _tell(self, rule: Rule) -> None:
-        found = await _read(lambda: self._rules.sessions_of(rule))
+        found = await self._read(lambda: self._rules.sessions_of(rule))
         for number, (session_id, machine_id) in enumerate(found):
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
@@ -92,7 +86,7 @@ class Ruling:
     async def _tell_session(self, machine: Machine, session_id: str) -> None:
         async with self._reading:
             # None: the last may have been removed.
-            held = await _read(lambda: self._rules.of_session(session_id))
+            held = await self._read(lambda: self._rules.of_session(session_id))
             with machine.input() as core:
                 core.rule(session_id, [one.told for one in held])
 
@@ -104,3 +98,12 @@ class Ruling:
     async def _remind(self, machine: Machine) -> None:
         for session_id in list(machine.logs):
             await self._tell_session(machine, session_id)
+
+    async def _read(self, look: Callable[[], Awaitable[Sequence[Found]]]) -> Sequence[Found]:
+        """Whatever it takes: else a machine goes on by rules that hold no more."""
+        while True:
+            try:
+                return await look()
+            except (SQLAlchemyError, OSError) as error:
+                _log.warning("rules cannot be read yet", reason=str(error))
+            await asyncio.sleep(self._again_s)

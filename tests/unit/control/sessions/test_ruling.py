@@ -4,13 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
-import pytest
 from sqlalchemy.exc import OperationalError
 
 from trunkline.control.machines.machine import Machine
 from trunkline.control.machines.machines import Machines
 from trunkline.control.services.rules import Rule, Rules
-from trunkline.control.sessions import ruling
 from trunkline.control.sessions.ruling import Ruling
 from trunkline.control.tasks import Tasks
 
@@ -52,10 +50,7 @@ class Told:
         self.rules.append((session_id, rules))
 
 
-async def test_a_read_that_fails_keeps_no_session_from_its_rules(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(ruling, "_AGAIN_S", 0)
+async def test_a_read_that_fails_keeps_no_session_from_its_rules() -> None:
     rule = Rule(
         id="r",
         org_id="o",
@@ -72,7 +67,7 @@ async def test_a_read_that_fails_keeps_no_session_from_its_rules(
             return machine
 
     rules = Failing(rule)
-    made = Ruling(cast(Rules, rules), cast(Machines, Holders()), tasks)
+    made = Ruling(cast(Rules, rules), cast(Machines, Holders()), tasks, again_s=0)
     expected = [(one, [rule.told]) for one in ("one", "two", "three")]
     [changed] = rules.on_change
     await changed(rule)
