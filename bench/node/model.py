@@ -45,6 +45,7 @@ _USAGE = (
     b'"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":20,"total_tokens":30}}\n\n'
 )
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+_NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
 
 def _wants_tool(request: dict[str, Any]) -> bool:
@@ -60,6 +61,9 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     try:
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
+            if not head.startswith(b"POST "):
+                writer.write(_NOT_FOUND)  # it lists no models, and names no windows
+                continue
             length = next(
                 int(line.split(b":")[1])
                 for line in head.split(b"\r\n")

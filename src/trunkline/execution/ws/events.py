@@ -7,6 +7,7 @@ joined. Knows nothing of files and lines.
 import asyncio
 import re
 from collections.abc import Callable
+from math import inf
 
 import msgspec
 
@@ -90,6 +91,11 @@ class Event:
         return True
 
     @property
+    def is_words(self) -> bool:
+        """Whether it is a piece of what people read as it comes."""
+        return self._fields is not None
+
+    @property
     def text(self) -> str:
         """The JSON text that readers get."""
         if self._text is None:
@@ -128,7 +134,8 @@ class Coalescer:
         self._clock = clock
         self._deliver = deliver
         self._held: dict[str, list[Event]] = {}
-        self._last_at: dict[str, float] = {}
+        self._last_at: dict[tuple[str, bool], float] = {}
+        """Of each session: when it last said anything, and when words."""
         self._chars = 0
         self._timer: asyncio.TimerHandle | None = None
         self.is_urgent = False
@@ -142,12 +149,13 @@ class Coalescer:
         """Whether it is one of those that must not be lost."""
         now = self._clock()
         event = Event(data)
-        is_first = now - self._last_at.get(session_id, float("-inf")) > SESSION_QUIET_S
+        said = [(session_id, False), (session_id, True)][: 1 + event.is_words]
+        is_first = any(now - self._last_at.get(one, -inf) > SESSION_QUIET_S for one in said)
         self.is_urgent = self.is_urgent or is_first or event.is_kept
         if event.is_kept:
-            self._last_at.pop(session_id, None)  # what follows an end is a beginning
+            self.forget(session_id)  # what follows an end is a beginning
         else:
-            self._last_at[session_id] = now
+            self._last_at.update(dict.fromkeys(said, now))
         self._chars += len(data)
         held = self._held.setdefault(session_id, [])
         if not (held and held[-1].join(event)):
@@ -173,7 +181,8 @@ class Coalescer:
 
     def forget(self, session_id: str) -> None:
         """The session has ended."""
-        self._last_at.pop(session_id, None)
+        for is_words in (False, True):
+            self._last_at.pop((session_id, is_words), None)
 
 
 def _kind(fields: Json) -> Json:

@@ -55,6 +55,20 @@ async def test_only_a_session_that_was_quiet_is_urgent() -> None:
     assert is_urgent_after(coalescer, "c")
 
 
+async def test_the_first_words_of_a_turn_are_urgent_behind_what_is_none() -> None:
+    """Nor does what only programs read make a session that speaks a quiet one."""
+    coalescer = Coalescer(Clock(), Delivered())
+    coalescer.add("s-1", event("foreign"))
+    coalescer.spill()
+    coalescer.add("s-1", event("foreign"))
+    assert not coalescer.is_urgent
+    assert is_urgent_after(coalescer, "a")
+    assert not is_urgent_after(coalescer, "b")
+    coalescer.add("s-1", event("execution_complete", turn_id="t-1"))
+    coalescer.spill()
+    assert is_urgent_after(coalescer, "c")
+
+
 async def test_a_session_that_ended_is_not_remembered() -> None:
     coalescer = Coalescer(Clock(), Delivered())
     assert is_urgent_after(coalescer, "a")
