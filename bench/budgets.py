@@ -125,6 +125,7 @@ NODE_SESSIONS = 20  # the daemon's default
 NODE_MEMORY_TURNS = 10  # by then a session has done what it does in every turn
 NODE_TURNS = 30
 NODE_FIRST_WORDS = 30
+RUNTIME_WARM_TURNS = 10  # before those that count: these programs get quicker as they run
 RUNTIME_TURNS = 15
 MEMORIES = 100_000  # what one user may have
 MEMORY_QUESTIONS_EVERY = 5  # of the table
