@@ -82,11 +82,12 @@ def legend(results: Results) -> str:
         "answers it, among all of the table's. Most share no word with it, and the built-in "
         "model knows words, not sentences. Beside 100,000 memories of one owner, **by meaning** "
         "is the query's vector and the index of vectors, **a whole search** full text too.",
-        "- Runtimes: the program through the whole system, and by hand over its own protocol, turn by "
-        f"turn, after {budgets.RUNTIME_WARM_TURNS} of each, with the same model. OpenClaw's gateway is one for all sessions of a machine, weighed with the "
-        "process that guards it, and each session has a bridge; by hand it has neither of them, "
-        "nor our plugin, which asks before tools. Two gateways of OpenClaw "
-        "differ by up to twice, wherever they run: read its rows by their spread.",
+        "- Runtimes: the program through the whole system, and by hand over its own protocol, "
+        f"turn by turn, after {budgets.RUNTIME_WARM_TURNS} of each, with the same model. "
+        "OpenClaw's gateway is one for all sessions of a machine, weighed with the process that "
+        "guards it, and each session has a bridge; by hand it has neither of them, nor our "
+        "plugin, which asks before tools. Two gateways differ by up to twice, here and by hand: "
+        "read their rows by the spread.",
         "- Starts: each command by turns with `python -c pass`, the median of "
         f"{budgets.STARTUP_RUNS} in each round; a chat in a terminal, with a server and a machine.",
     ]
