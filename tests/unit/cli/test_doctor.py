@@ -174,3 +174,33 @@ def test_a_machine_that_has_failed_says_why_and_that_it_is_tried_again(tmp_path:
     assert found["Machine 'this computer'"].state == "missing"
     assert detail in found["Machine 'this computer'"].detail
     assert found["Machine 'other'"].state == "ok"
+
+
+def test_what_fence_is_in_force_is_said_of_each_machine(tmp_path: Path) -> None:
+    words = {"a": "files, network, processes: bounded", "b": "no fence: this kernel has none"}
+    machines = [
+        {
+            "name": name,
+            "kind": "vm",
+            "online": True,
+            "fence": {"in_force": name == "a", "words": words[name]},
+        }
+        for name in words
+    ]
+    phone = {"name": "phone", "kind": "device", "online": True}
+    told = Running(running().state, [], [*machines, phone])
+    found = {
+        one.name: one for one in run_all(Settings(data=str(tmp_path)), {}, tmp_path, running=told)
+    }
+    a, b = (found[f"Fence on {name!r}"] for name in words)
+    assert [(one.state, one.detail) for one in (a, b)] == [
+        ("ok", words["a"]),
+        ("missing", words["b"]),
+    ]
+    assert "docs/guide/fence.md" in b.fix
+    assert "Fence on 'phone'" not in found
+
+
+def test_without_a_server_the_doctor_says_what_fence_this_host_can_have(tmp_path: Path) -> None:
+    off = checks(tmp_path, fence="off")["Fence"]
+    assert (off.state, "no fence" in off.detail) == ("missing", True)

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from trunkline.execution.fence.machine import Fence
 from trunkline.execution.fence.probe import Found, look
 from trunkline.execution.fence.profile import Mode, Profile, git_folders, without
 from trunkline.execution.fence.seccomp import command_filter, session_filter
+from trunkline.execution.fence.watch import Watch
 from trunkline.execution.home import Home
 from trunkline.execution.session import ipc
 
@@ -335,3 +337,50 @@ def test_root_is_told() -> None:
     assert ("runs as root" in words.told(Found(files=True, is_root=os.geteuid() == 0), "auto")) is (
         os.geteuid() == 0
     )
+
+
+@pytest.mark.parametrize(
+    ("bound", "does", "told"),
+    [
+        (
+            {"file_bytes": 2**20},
+            "with open('big', 'wb') as f: f.write(bytes(2**20 + 1))",
+            "File too large",
+        ),
+        ({"memory_bytes": 2**28}, "bytearray(2**29)", "MemoryError"),
+        ({}, "import resource as r; assert r.getrlimit(r.RLIMIT_CORE) == (0, 0), 'core'", ""),
+    ],
+    ids=["file", "memory", "core"],
+)
+def test_the_kernel_bounds_a_sessions_files_and_memory(
+    tmp_path: Path, bound: dict[str, int], does: str, told: str
+) -> None:
+    """In a process of its own, as a session has: what is bounded there cannot be undone."""
+    text = (
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "from trunkline.execution.fence.profile import Profile, set_limits\n"
+        f"set_limits(Profile(**{bound!r}))\n{does}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode == 0) is (told == ""), done.stderr
+    assert told in done.stderr
+
+
+def test_a_session_that_uses_more_memory_than_it_may_is_seen() -> None:
+    much = "x = bytearray(2**26); x[:] = b'x' * 2**26; print(1, flush=True); input()"
+    waits = subprocess.Popen(
+        [sys.executable, "-c", much],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert waits.stdout is not None
+        waits.stdout.readline()
+        problem = Watch(Profile(memory_bytes=2**25)).problem()
+        assert problem == "more than 32 MiB of memory"
+        assert Watch(Profile()).problem() is None
+    finally:
+        waits.kill()
+        waits.communicate()

@@ -47,6 +47,28 @@ async def test_tools_are_listed_and_called_by_the_control_plane(home: Home) -> N
     assert control.asked[1] == ("mcp_call", wanted)
 
 
+@pytest.mark.parametrize(
+    ("trusted", "hints", "dangerous"),
+    [
+        (True, {"readOnlyHint": True}, False),
+        (False, {"readOnlyHint": True}, True),
+        (True, {"readOnlyHint": True, "destructiveHint": True}, True),
+        (True, {"readOnlyHint": True, "destructiveHint": False}, False),
+        (True, {"readOnlyHint": "yes"}, True),
+        (True, {"destructiveHint": False}, True),
+        (True, {}, True),
+    ],
+)
+async def test_what_a_server_says_of_its_tools_counts_where_people_trust_it(
+    trusted: bool, hints: dict[str, Any], dangerous: bool
+) -> None:
+    """That one destroys counts in any case, and beats that it only reads."""
+    listing = {"tools": [{"name": "find", "inputSchema": {}, "annotations": hints}]}
+    server = RemoteServer(name="wiki", trust_hints=trusted)
+    [tool] = await tools_of(RemoteMcp(server, Control(mcp_tools=listing)))
+    assert tool.is_dangerous({}) is dangerous
+
+
 async def test_without_a_list_the_server_is_one_tool(home: Home) -> None:
     control = Control(mcp_call={"result": "plain"})
     (tool,) = await listed(control)
