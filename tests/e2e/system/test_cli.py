@@ -279,6 +279,14 @@ def test_reports(cli: Cli) -> None:
     assert isinstance(cli.json("audit", "list"), list)
 
 
+def test_a_noted_head_of_the_audit_log_is_held_against_it(cli: Cli) -> None:
+    head = cli.json("audit", "head")
+    noted = ("audit", "verify", "--seq", str(head["seq"]), "--hash")
+    assert cli.json(*noted, head["hash"])["ok"] is True
+    failed = cli.run(*noted, "0" * len(head["hash"]))
+    assert (failed.returncode, f"broken at entry {head['seq']}" in failed.stderr) == (1, True)
+
+
 def test_the_doctor_looks_at_the_server_that_runs(cli: Cli) -> None:
     """Not at the environment that it is called in."""
     url = json.loads((cli.data / "server.json").read_text())["url"]
