@@ -7,9 +7,10 @@ from tests.runtimes.lasting import Lasting
 from tests.runtimes.stage import Stage
 from tests.runtimes.talking import Talking
 from tests.runtimes.working import Working
-from tests.support.matrix.story import Run, Say
-from tests.support.model_server import ToolUse, Turn
+from tests.support.matrix.story import Hold, Run, Say
+from tests.support.model_server import Gate, ToolUse, Turn
 from tests.support.runtimes.openclaw import OpenClaw
+from tests.support.runtimes.semigraph import SemiGraph
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -48,3 +49,15 @@ class TestOpenClaw(Talking, Working, Ending, Lasting):
             await talk.answer(asked["request_id"], True)
             assert await turn.answer() == "Done."
             assert file.read_text() == "written"
+
+    async def test_a_dead_gateway_is_none_of_another_runtimes_business(self, stage: Stage) -> None:
+        gate = Gate()
+        async with stage.session(runtime=SemiGraph()) as other, stage.session() as talk:
+            beside = await other.begin(Say("I go "), Hold(gate), Say("on."))
+            await beside.until_said("I go ")
+            turn = await talk.begin(Say("I am "), Hold(gate), Say("doomed."))
+            await turn.until_said("I am ")
+            stage.runtime.victim("gateway", stage.node).kill()
+            assert (await turn.end())["code"] == "RUNTIME_CRASHED"
+            gate.open()
+            assert await beside.answer() == "I go on."
