@@ -71,7 +71,10 @@ async def test_a_chat_moves_to_another_machine_and_is_saved_to_a_file(
 ) -> None:
     file = tmp_path / "chat.md"
     [(here, _)] = await _machines(desk)
-    async with await desk.user.vm("seq", name="other"), desk.chat("--machine", here) as screen:
+    async with (
+        await desk.user.vm("seq", name="other"),
+        desk.chat("--machine", here, columns=200) as screen,
+    ):
         _, (machine_id, name) = await _machines(desk)
         await screen.prompt()
         screen.type("hello", ENTER)

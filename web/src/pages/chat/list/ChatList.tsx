@@ -109,7 +109,7 @@ function Sessions({ filter, openId }: { filter: Filter; openId: string | null })
   if (data === undefined) return <Waiting />;
   if (items.length === 0) {
     const isAll = filter === "open";
-    return <Empty title={isAll ? t.none : t.noneHere}>{isAll ? t.noneHelp : null}</Empty>;
+    return <Empty title={isAll ? t.none : t.noneHere}>{isAll ? t.noneHelp : t.noneHereHelp}</Empty>;
   }
   return (
     <Rows

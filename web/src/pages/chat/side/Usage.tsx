@@ -14,7 +14,7 @@ export function Usage({ session }: { session: Session }) {
   const found = useQuery(usageQuery(session));
   const { data } = found;
   if (data === undefined) return <Unread of={found} />;
-  if (data.models.length === 0) return <Empty title={t.noUsage} />;
+  if (data.models.length === 0) return <Empty title={t.noUsage}>{t.noUsageHelp}</Empty>;
   type Row = Total & { name: string };
   const rows: Row[] = data.models.map((one) => ({ ...one, name: one.key ?? "" }));
   if (rows.length > 1) rows.push({ ...data.total, name: t.total });

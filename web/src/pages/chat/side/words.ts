@@ -39,6 +39,7 @@ export const words = dictionary({
     total: "Together",
     unpriced: (count: number) => `The price of ${count} calls is not known.`,
     noUsage: "No model was asked yet",
+    noUsageHelp: "Say something: what each answer costs is counted here.",
   },
   zh: {
     panel: "文件、改动和用量",
@@ -78,5 +79,6 @@ export const words = dictionary({
     total: "合计",
     unpriced: (count: number) => `${count} 次调用的价格未知。`,
     noUsage: "还没有调用模型",
+    noUsageHelp: "发一条消息：每次回答的费用会计入此处。",
   },
 });
