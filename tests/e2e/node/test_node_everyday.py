@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from tests.support.control import ControlProcess
 from tests.support.model_server import Gate, ModelServer, ToolUse, Turn
-from tests.support.node import Talk, World
+from tests.support.node import Talk, World, children_of, command_of
 from trunkline.execution.home import Home
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -86,8 +86,12 @@ async def test_a_command_goes_on_behind_its_turn_is_read_and_stopped(world: Worl
         read, stopped = world.model.requests[-1].tool_results
         assert (read.splitlines()[-1], stopped.splitlines()[-1]) == ("[running]", "[stopped]")
         assert f"{read}\n{stopped}".splitlines().count("up") == 1  # whenever it was written
-        [process] = world.node.session_processes()
-        assert not any("985" in one.cmdline() for one in process.children(recursive=True))
+        family = [
+            one
+            for process in world.node.session_processes()
+            for one in children_of(process, recursive=True)
+        ]
+        assert not any("985" in command_of(one) for one in family)
         await talk.user.ok("DELETE", f"/sessions/{talk.id}")
 
 
