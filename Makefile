@@ -48,7 +48,7 @@ WEB_STAMP := web/dist/.built
 
 help:
 	@echo 'make run      install, then start everything on http://127.0.0.1:8080'
-	@echo 'make check    lint, types and the tests of single parts: a minute and a half'
+	@echo 'make check    lint, types and the tests of single parts: two or three minutes'
 	@echo 'make test     install, then every check: lint, types, all tests'
 	@echo 'make programs install the real programs that tests run, into .programs'
 	@echo 'make install  set up .venv; the program is .venv/bin/trunkline'
