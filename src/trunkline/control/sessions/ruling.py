@@ -85,7 +85,7 @@ class Ruling:
 
     async def _tell_session(self, machine: Machine, session_id: str) -> None:
         async with self._reading:
-            # None: the last may have been removed.
+            # It may be empty: the last one was removed.
             held = await self._read(lambda: self._rules.of_session(session_id))
             with machine.input() as core:
                 core.rule(session_id, [one.told for one in held])

@@ -70,7 +70,8 @@ function RuleList({ level }: { level: Level | null }) {
   const rules = found.data?.pages.flatMap((page) => page.items);
   if (rules === undefined) return <Unread of={found} />;
   if (rules.length === 0) {
-    return level === null ? <Empty title={t.none}>{t.noneHelp}</Empty> : <Empty title={t.noneOfLevel}>{t.noneOfLevelHelp}</Empty>;
+    const isAll = level === null;
+    return <Empty title={isAll ? t.none : t.noneOfLevel}>{isAll ? t.noneHelp : t.noneOfLevelHelp}</Empty>;
   }
   return (
     <>
