@@ -52,6 +52,7 @@ from trunkline.execution.ws.configured_line import line_of
 
 _log = structlog.get_logger(__name__)
 
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
 NODE_STOP_S = 10.0  # from SIGTERM to the end of the daemon
 SESSION_IDLE_CHECK_S = 30.0
 _SETTLE_S = 2.0  # between two looks whether a full disk has room again
@@ -275,6 +276,7 @@ def run(settings: NodeSettings) -> None:
     """Runs a daemon until SIGTERM or SIGINT. Raises HomeBusy, SettingsError, ServerRefused."""
     logs.configure(json_logs=settings.json_logs, level=settings.log_level)
     logs.hide([settings.token, settings.ticket])
+    early = _note_signals()
     home = Home(settings.home)
     home.make()
     lock = home.claim()
@@ -282,9 +284,18 @@ def run(settings: NodeSettings) -> None:
     family.hide_memory()
     fence = _fence(settings, home)
     try:
-        asyncio.run(_run(settings, home, fence))
+        asyncio.run(_run(settings, home, fence, early))
     finally:
         os.close(lock)
+
+
+def _note_signals() -> list[int]:
+    """Those that come before the loop takes them. None is raised as an exception: in a fork that
+    would be lost, and what the fence is tried with would end as if it did not hold."""
+    early: list[int] = []
+    for number in _STOPPING:
+        signal.signal(number, lambda number, _: early.append(number))
+    return early
 
 
 def _fence(settings: NodeSettings, home: Home) -> Fence:
@@ -304,11 +315,13 @@ def _fence(settings: NodeSettings, home: Home) -> Fence:
     return fence
 
 
-async def _run(settings: NodeSettings, home: Home, fence: Fence) -> None:
+async def _run(settings: NodeSettings, home: Home, fence: Fence, early: list[int]) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _STOPPING:
         loop.add_signal_handler(number, stop.set)
+    if early:
+        stop.set()
     serving = asyncio.create_task(Node(settings, home, stop, fence).serve())
     await asyncio.wait((serving, asyncio.create_task(stop.wait())), return_when="FIRST_COMPLETED")
     _, late = await asyncio.wait((serving,), timeout=NODE_STOP_S - 1)

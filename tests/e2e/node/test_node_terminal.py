@@ -146,6 +146,19 @@ def said_in(request: ModelRequest) -> str:
     return str(request.messages)
 
 
+async def resume_of(desk: Desk, session_id: str) -> Json:
+    """How to go on there, once the machine has told it: a moment after its first turn has ended."""
+
+    async def look() -> Json | None:
+        shown = await desk.world.user.ok("GET", f"/sessions/{session_id}")
+        found: Json | None = shown["resume"]
+        return found
+
+    found = await eventually(look)
+    assert found is not None
+    return found
+
+
 async def test_claude_code_goes_on_here_and_there(desk: Desk) -> None:
     need("claude-code")
     claude = ("--model", CLAUDE_MODEL)
@@ -177,13 +190,7 @@ async def test_what_was_begun_here_with_claude_code_goes_on_there(desk: Desk) ->
         end = await talk.ask("The number is eleven.")
         assert end["type"] == "execution_complete", end
 
-    async def resume() -> Json | None:
-        shown = await desk.world.user.ok("GET", f"/sessions/{session_id}")
-        found: Json | None = shown["resume"]
-        return found
-
-    found = await eventually(resume)
-    assert found is not None
+    found = await resume_of(desk, session_id)
     arguments = shlex.split(found["command"])[1:]
     prompt = ("-p", "Which number?", "--model", CLAUDE_MODEL)
     await in_terminal(desk, "claude-code", *arguments, *prompt)
@@ -274,9 +281,9 @@ async def test_what_was_begun_here_with_codex_goes_on_there_and_no_model_names_i
             end = await talk.ask(prompt)
             assert end["type"] == "execution_complete", end
     assert len(desk.world.model.requests) == before + 2
-    shown = await desk.world.user.ok("GET", f"/sessions/{session_id}")
     # Codex keeps a conversation to its provider, which the terminal is told of, and not its key.
-    program, *settings, resume, codex_id = shlex.split(shown["resume"]["command"])
+    found = await resume_of(desk, session_id)
+    program, *settings, resume, codex_id = shlex.split(found["command"])
     assert (program, resume) == ("codex", "resume")
     there = ("exec", CODEX_HERE, *settings, resume, codex_id)
     await codex_let_go(desk)

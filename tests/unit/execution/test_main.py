@@ -292,6 +292,34 @@ async def test_a_second_daemon_in_the_same_home_is_refused(
         assert "another daemon runs with the home" in other.log
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_middle_of_its_start_ends_it(tmp_path: Path, number: int) -> None:
+    """While it tries what the fence can do, in a fork of its own: an exception there is lost."""
+    env = {
+        "PATH": os.environ["PATH"],
+        "VM_USER_ID": "user_1",
+        "VM_TOKEN": "tl_token",
+        "CONTROL_PLANE_WS": "ws://127.0.0.1:1/ws",
+        "TRUNKLINE_NODE_HOME": str(tmp_path / "home"),
+    }
+    starting = (
+        "import os, sys\n"
+        "from trunkline.execution.main import main\n"
+        f"os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), {number:d}))\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", starting],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=BOUND_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "KeyboardInterrupt" not in done.stderr
+
+
 def test_the_daemon_imports_nothing_heavy() -> None:
     code = (
         "import sys, trunkline.execution.main;"
