@@ -191,12 +191,13 @@ check-rest: install
 	  --ignore=tests/e2e --ignore=tests/simulation --ignore=tests/browser
 
 # What needs no test runner goes side by side; so do OpenClaw's tests and all others, a file at a time.
+# A few that fail are run once more, alone, and named.
 test: install
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target \
 	  lint programs check-bridge check-client check-web
 	@tests='not openclaw'; \
 	if [ -n '$(CI)' ] || [ ! -e $(OPENCLAW) ]; then tests=''; fi; \
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart=0 -m "$$tests"; \
+	$(BIN)/python -m tests.support.every_test -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart=0 -m "$$tests"; \
 	if [ -z "$$tests" ] && $(BIN)/python -m tests.support.runtimes.installed --has openclaw; then \
 	  touch $(OPENCLAW); \
 	fi
