@@ -10,7 +10,10 @@ from manual.staging import REPOSITORY, sources
 RUN = ("console", "sh", "bash", "python", "javascript")
 PARSED = ("json", "jsonl", "toml", "yaml")
 SHOWN = ("text", "ini", "nginx", "caddy", "")
-OPTIONS = ("no-run", "server", "exit", "prints", "file", "as")
+OPTIONS = (
+    *("no-run", "server", "exit", "prints", "file", "as"),
+    *("until", "typed", "elsewhere", "stdin", "needs"),
+)
 
 _OPEN = re.compile(r"^( *)(`{3,})([^`]*)$")
 

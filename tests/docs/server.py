@@ -4,24 +4,29 @@ home folder of its own."""
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.docs.terminals import Running
+from tests.support import foreign_files
 from tests.support.program import plain_environment
+from tests.support.runtimes.installed import CACHE
 from trunkline.execution.runtimes import programs
 
 OWN_MACHINE = "this computer"
 ADDRESS = "127.0.0.1:8080"
 """Where the pages say that it listens."""
+PUBLIC = "https://agents.example.org"
+"""What they call a server for a team."""
+LENT = ("claude-code", "opencode")
+"""Programs of this clone that the machine has too, where they are installed."""
 _START_S = 60.0
-_STOP_S = 30.0
 _WAIT_S = 30.0
 _SWEPT = {
     "sessions": "?erase=true",
@@ -37,6 +42,8 @@ class Server(NamedTuple):
     env: dict[str, str]
     address: str
     greeting: str
+    others: Mapping[str, str]
+    """Where the servers of others are, by where the pages say that they are."""
 
     @property
     def projects(self) -> Path:
@@ -45,6 +52,9 @@ class Server(NamedTuple):
 
     def sweep(self) -> None:
         """Takes away what a page has made, so that the next one finds none of its names."""
+        keys = f"users/{self._call('GET', 'me')['user']['id']}/credentials"
+        for key in self._call("GET", keys)["items"]:
+            self._call("DELETE", f"{keys}/{key['provider']}")
         for kind, query in _SWEPT.items():
             for one in self._call("GET", f"{kind}?limit=200")["items"]:
                 if one.get("name") != OWN_MACHINE:
@@ -62,38 +72,28 @@ class Server(NamedTuple):
             return json.loads(response.read() or b"null")
 
     def ours(self, text: str) -> str:
-        """A page's text with the address of this server."""
-        return text.replace(ADDRESS, self.address)
+        """A page's text with the addresses of this server, and of what stands in for others."""
+        for theirs, here in self.others.items():
+            text = text.replace(theirs, here)
+        return text.replace(PUBLIC, f"http://{ADDRESS}").replace(ADDRESS, self.address)
 
     def theirs(self, text: str) -> str:
         return text.replace(self.address, ADDRESS)
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Server]:
+def running(folder: Path, others: Mapping[str, str]) -> Iterator[Server]:
     """Up, with its machine online."""
     env = _environment(folder)
-    log = folder / "up.log"
-    with log.open("wb") as output:
-        up = subprocess.Popen(
-            ["trunkline", "up", "--port", "0", "--no-browser", "--root", f"{env['HOME']}/projects"],
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    _begin_a_conversation(Path(env["HOME"]))
+    command = "trunkline up --port 0 --no-browser --root ~/projects"
+    up = Running(command, folder, env, folder / "up.log")
     try:
-        address = _address(up, log)
-        _wait_for_machine(env, log)
-        yield Server(env, address, log.read_text(encoding="utf-8"))
+        address = up.until(lambda said: re.search(r"is up at http://(\S+)\nLog in", said))[1]
+        _wait_for_machine(env, up)
+        yield Server(env, address, up.printed, others)
     finally:
-        up.send_signal(signal.SIGTERM)
-        try:
-            up.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(up.pid, signal.SIGKILL)
-            up.wait(_STOP_S)
+        up.close()
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -101,21 +101,20 @@ def _environment(folder: Path) -> dict[str, str]:
     (home / "projects").mkdir(parents=True)
     node = programs.node()
     places = [str(Path(sys.executable).parent), str(Path(node).parent) if node else ""]
+    places += [str(CACHE.programs / name / "node_modules" / ".bin") for name in LENT]
     path = os.pathsep.join([*filter(None, places), os.environ["PATH"]])
     kept = {name: value for name, value in plain_environment().items() if "XDG" not in name}
     return kept | {"HOME": str(home), "PATH": path, "COLUMNS": "100", "NO_COLOR": "1"}
 
 
-def _address(up: "subprocess.Popen[bytes]", log: Path) -> str:
-    until = time.monotonic() + _START_S
-    while time.monotonic() < until and up.poll() is None:
-        if found := re.search(r"is up at http://(\S+)", log.read_text(encoding="utf-8")):
-            return found[1]
-        time.sleep(0.05)
-    raise AssertionError(f"no server: {log.read_text(encoding='utf-8')}")
+def _begin_a_conversation(home: Path) -> None:
+    """As somebody who has used Claude Code before."""
+    site = home / "projects" / "site"
+    site.mkdir()
+    foreign_files.claude_code(home, site)
 
 
-def _wait_for_machine(env: dict[str, str], log: Path) -> None:
+def _wait_for_machine(env: dict[str, str], up: Running) -> None:
     until = time.monotonic() + _START_S
     while time.monotonic() < until:
         listed = subprocess.run(
@@ -124,4 +123,4 @@ def _wait_for_machine(env: dict[str, str], log: Path) -> None:
         if any(machine["online"] for machine in json.loads(listed.stdout)):
             return
         time.sleep(0.2)
-    raise AssertionError(f"no machine: {log.read_text(encoding='utf-8')}")
+    raise AssertionError(f"no machine: {up.printed}")

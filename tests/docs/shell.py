@@ -42,19 +42,31 @@ class Shell:
 
     def save(self, name: str, text: str) -> None:
         """A file of the folder in which it stands now."""
-        here = Path(self.run("pwd").printed.strip())
-        (here / name).write_text(text, encoding="utf-8")
+        (self.here / name).write_text(text, encoding="utf-8")
 
-    def run(self, text: str, language: str = "sh") -> Done:
+    @property
+    def here(self) -> Path:
+        """The folder in which it stands now."""
+        return Path(self.run("pwd").printed.strip())
+
+    @property
+    def env(self) -> dict[str, str]:
+        """What the programs get that it starts."""
+        pairs = self.run("env -0").printed.split("\0")
+        return {name: value for name, _, value in (one.partition("=") for one in pairs) if name}
+
+    def run(self, text: str, language: str = "sh", stdin: str = "") -> Done:
         """One command, or a whole program of another language."""
         self._number += 1
         program, suffix = _RUN.get(language, (".", "sh"))
         file = self._folder / f"{self._number}.{suffix}"
         output = file.with_suffix(".out")
+        given = file.with_suffix(".in")
         file.write_text(text, encoding="utf-8")
+        given.write_text(stdin, encoding="utf-8")
         assert self._bash.stdin
         assert self._bash.stdout
-        self._bash.stdin.write(f"{program} '{file}' <'/dev/null' >'{output}' 2>&1; echo $?\n")
+        self._bash.stdin.write(f"{program} '{file}' <'{given}' >'{output}' 2>&1; echo $?\n")
         self._bash.stdin.flush()
         ready, _, _ = select.select([self._bash.stdout], [], [], _WAIT_S)
         said = self._bash.stdout.readline().strip() if ready else "124"

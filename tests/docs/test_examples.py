@@ -1,8 +1,10 @@
 """Every example of the manual, run as a reader would paste it: docs/contributing/manual.md."""
 
+import ast
 import json
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import jsonschema_rs
@@ -12,18 +14,25 @@ import yaml
 
 from tests.docs.blocks import OPTIONS, PARSED, RUN, SHOWN, Block, blocks, commands, pages
 from tests.docs.matching import is_like
+from tests.docs.reader import Reader
 from tests.docs.server import Server, running
 from tests.docs.shell import Shell
+from tests.docs.stand_ins import standing_in
 from trunkline import model_windows, prices
 from trunkline.control import settings
 from trunkline.control.api.http import ROUTES
 from trunkline.control.api.openapi import describe
 
-NOT_RUN_MAX = 37
+NOT_RUN_MAX = 12
 """How many blocks of a language that runs say that they are not: it falls, unless one is split."""
 
 BLOCKS = {page: blocks(path.read_text(encoding="utf-8"), page) for page, path in pages().items()}
 ALL = [block for found in BLOCKS.values() for block in found]
+
+
+def _is_a_part(block: Block) -> bool:
+    """Of a program: it cannot be run, and can be read."""
+    return block.language == "python" and not block.is_run
 
 
 _PARSERS: dict[str, Callable[[str], object]] = {
@@ -31,12 +40,13 @@ _PARSERS: dict[str, Callable[[str], object]] = {
     "jsonl": lambda text: [json.loads(line) for line in text.splitlines()],
     "toml": tomllib.loads,
     "yaml": yaml.safe_load,
+    "python": ast.parse,
 }
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(tmp_path_factory.mktemp("manual")) as one:
+    with standing_in() as others, running(tmp_path_factory.mktemp("manual"), others) as one:
         yield one
 
 
@@ -45,15 +55,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     "page", [page for page, found in BLOCKS.items() if any(block.is_run for block in found)]
 )
 def test_the_examples_of_a_page_run_as_pasted(page: str, server: Server, tmp_path: Path) -> None:
-    here = server.projects / Path(page).stem
-    shell = Shell(tmp_path, here, server.env)
-    try:
+    with ExitStack() as leaving:
+        leaving.callback(server.sweep)
+        shell = leaving.enter_context(
+            closing(Shell(tmp_path, server.projects / Path(page).stem, server.env))
+        )
+        reader = Reader(server, shell, tmp_path, leaving)
         for block in BLOCKS[page]:
             if block.is_run:
-                _run(block, shell, server)
-    finally:
-        shell.close()
-        server.sweep()
+                reader.does(block)
 
 
 @pytest.mark.slow
@@ -64,34 +74,10 @@ def test_a_server_says_what_the_pages_say_when_it_is_up(server: Server) -> None:
     assert [one for one in shown if not is_like(greeting, f"…{one.printed}…")] == []
 
 
-def _run(block: Block, shell: Shell, server: Server) -> None:
-    if "file" in block.options:
-        shell.save(block.options["file"], server.ours(block.text))
-        return
-    wanted = int(block.options.get("exit", "0"))
-    if block.language != "console":
-        text = server.ours(block.text)
-        done = shell.run(
-            text if block.language in ("python", "javascript") else f"set -e\n{text}",
-            block.language,
-        )
-        assert done.code == wanted, f"{block.where} ended with {done.code}:\n{done.printed}"
-        assert block.options.get("prints", "") in done.printed, f"{block.where}:\n{done.printed}"
-        return
-    every = commands(block)
-    for number, command in enumerate(every, 1):
-        done = shell.run(server.ours(command.text))
-        printed = server.theirs(done.printed)
-        what = f"{block.where}\n$ {command.text}\n{printed}"
-        assert done.code == (wanted if number == len(every) else 0), f"({done.code}) {what}"
-        if command.printed is not None:
-            assert is_like(printed, command.printed), (
-                f"{what}\nbut the page says:\n{command.printed}"
-            )
-
-
 @pytest.mark.parametrize(
-    "block", [block for block in ALL if block.language in PARSED], ids=lambda block: block.where
+    "block",
+    [block for block in ALL if block.language in PARSED or _is_a_part(block)],
+    ids=lambda block: block.where,
 )
 def test_data_can_be_parsed_and_is_what_it_says(block: Block, tmp_path: Path) -> None:
     value = _PARSERS[block.language](block.text)

@@ -1,5 +1,6 @@
 """What runs the examples: how a block is read, and when output is like what a page says."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tests.docs.blocks import blocks, commands
 from tests.docs.matching import is_like
 from tests.docs.shell import Shell
+from tests.docs.terminals import Running, in_terminal
 from tests.support.program import plain_environment
 
 _ID = "01a1ddde-b459-746a-b452-9404b3c3894e"
@@ -68,6 +70,29 @@ def test_a_shell_keeps_its_variables_and_folder_and_tells_exit_codes(tmp_path: P
         shell.save("note.txt", "saved")
         assert shell.run("cat note.txt").printed == "saved"
         assert shell.run("import os; print(os.environ['WORD'])", "python") == (0, "kept\n")
+        assert shell.run("read line; echo $line", stdin="given") == (0, "given\n")
+        assert (shell.here, shell.env["WORD"]) == (tmp_path / "here" / "below", "kept")
         assert shell.run("set -e\nfalse\necho never") == (1, "")
     finally:
         shell.close()
+
+
+def test_a_program_runs_until_it_has_said_something_and_is_stopped(tmp_path: Path) -> None:
+    text = "trap 'echo bye; exit 3' INT; echo up; while true; do sleep 0.05; done"
+    running = Running(text, tmp_path, os.environ, tmp_path / "log")
+    assert running.until(lambda said: said or None) == "up\n"
+    assert (running.interrupt(), running.printed) == (3, "up\nbye\n")
+    ended = Running("echo no", tmp_path, os.environ, tmp_path / "log")
+    with pytest.raises(AssertionError, match="ended: no"):
+        ended.until(lambda said: True if "up" in said else None)
+
+
+async def test_what_a_person_types_waits_for_its_prompt_and_what_stands_above(
+    tmp_path: Path,
+) -> None:
+    text = "read -p '> ' first; echo 'which?'; read -p 'answer> ' second; echo got $first $second"
+    page = "> one\n…\nwhich?\nanswer> two\ngot one two"
+    done = await in_terminal(text, page, tmp_path, os.environ)
+    assert (done.code, done.printed.splitlines()[-1]) == (0, "got one two")
+    with pytest.raises(AssertionError, match="got one two"):
+        await in_terminal(text, page.replace("got one", "got three"), tmp_path, os.environ)

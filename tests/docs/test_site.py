@@ -91,7 +91,7 @@ def test_a_link_leads_to_the_same_page_in_the_site(
 def test_an_info_string_is_left_with_its_language(tmp_path: Path) -> None:
     page = REPOSITORY.docs / "contributing" / "manual.md"
     text = staging.staged(page, "contributing/manual.md", "en")
-    assert '```` ```console no-run="needs an OpenAI key" ````' in text
+    assert '```` ```console no-run="needs root and systemd" ````' in text
     block = tmp_path / "page.md"
     block.write_text('```console no-run="why"\n$ a [b](c.md)\n```\n', encoding="utf-8")
     assert staging.staged(block, "page.md", "en") == "```console\n$ a [b](c.md)\n```\n"

@@ -14,7 +14,8 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeVar
 
 from aiohttp import web
 
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 Wanted = Callable[[ModelRequest], object]
+Server = TypeVar("Server", bound=AbstractAsyncContextManager[Any])
 
 
 class ModelServer:
@@ -171,7 +173,7 @@ class ModelServer:
 
 
 @contextlib.contextmanager
-def running_in_thread(server: ModelServer) -> Iterator[ModelServer]:
+def running_in_thread(server: Server) -> Iterator[Server]:
     """Serves from a thread with its own loop, for tests and benchmarks that block theirs."""
     up, stop = threading.Event(), Latch()
 
