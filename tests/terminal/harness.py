@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pexpect
 import pyte
+from pyte.screens import Char
 
 from tests.support.eventually import WAIT_S
 from tests.terminal.picture import Screen
@@ -73,11 +74,28 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(self.lines).strip("\n")
 
+    def is_faint(self, text: str) -> bool:
+        """Whether all of that text on the screen is, or nothing of it."""
+        [is_faint] = {cell.blink for cell in self._cells(text)}
+        return is_faint
+
+    def colour(self, text: str) -> str:
+        [colour] = {cell.fg for cell in self._cells(text)}
+        return colour
+
+    def _cells(self, text: str) -> list[Char]:
+        """Those of its letters, where it stands last."""
+        row = max(at for at, line in enumerate(self.screen.display) if text in line)
+        cells = [self.screen.buffer[row][column] for column in range(self.screen.columns)]
+        shown = [cell for cell in cells if cell.data]  # a wide one has a second, empty cell
+        start = "".join(cell.data for cell in shown).index(text)
+        return [cell for cell in shown[start : start + len(text)] if cell.data != " "]
+
     def type(self, *keys: str) -> None:
         for one in keys:
             self._child.send(one)
 
-    async def until(self, good: str | Callable[[str], bool]) -> str:
+    async def until(self, good: str | Callable[[str], object]) -> str:
         """Waits for a text, or for a text that is good; gives all that is shown."""
         wanted = (lambda text: good in text) if isinstance(good, str) else good
         try:

@@ -84,3 +84,31 @@ async def test_a_tool_is_a_line_that_a_key_unfolds(desk: Desk) -> None:
         await screen.until("\n$ ls -la\nfirst\nsecond\n")
         screen.type(CTRL_D)
         assert await screen.ended() == 0
+
+
+async def test_what_the_model_thinks_is_faint_and_what_it_says_is_not(desk: Desk) -> None:
+    """While it comes, folded, and unfolded."""
+    async with desk.chat() as screen:
+        await screen.prompt()
+        screen.type("why", ENTER)
+        turn = await desk.turn("why")
+        await turn.event("thinking", content="Let me see. 想一想")
+        await screen.until(lambda text: "thinking · " in text and "Let me see. 想一想" in text)
+        assert screen.is_faint("thinking · ")
+        assert screen.is_faint("Let me see. 想一想")
+        await turn.text("Because **it is so**")
+        shown = await screen.until("▸ thought · ")
+        assert "Let me see." not in shown
+        await screen.until("Because it is so")  # still growing, below what is finished
+        assert not screen.is_faint("Because it is so")
+        await turn.event("usage", tokens_in=5, tokens_out=4)
+        await turn.done()
+        await screen.until("5 tokens in")
+        assert screen.is_faint("▸ thought · ")
+        assert not screen.is_faint("Because it is so")
+        screen.type("/unfold", ENTER)
+        await screen.until("\nLet me see. 想一想")
+        assert not screen.is_faint("Because it is so")
+        assert screen.is_faint("Let me see. 想一想")
+        screen.type(CTRL_D)
+        assert await screen.ended() == 0

@@ -62,7 +62,8 @@ def backup(
     """
     from trunkline.control.backup import making, restoring
 
-    with _failures(), progress.silent(as_json), Progress(f"checking {file}") as told:
+    what = f"checking {file}" if verify else f"saving into {file}"
+    with _failures(), progress.silent(as_json), Progress(what) as told:
         if verify:
             manifest = restoring.verify(file, progress=told)
             _show(manifest, file, [_WHOLE], as_json=as_json)

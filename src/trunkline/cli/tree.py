@@ -20,6 +20,7 @@ from typer.core import TyperGroup
 from trunkline.cli.output import say
 from trunkline.cli.runtimes_here import fill
 from trunkline.cli.values import every, lighten
+from trunkline.cli.zsh_completion import mending
 
 
 class Place(NamedTuple):
@@ -181,7 +182,11 @@ class LazyGroup(TyperGroup):
             raise _Told(error) from error
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        lighten(self.get_params(ctx))
+        params = self.get_params(ctx)
+        lighten(params)
+        for one in params:
+            if one.name == "install_completion" and one.callback is not None:
+                one.callback = mending(one.callback)
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:

@@ -60,3 +60,13 @@ def test_the_script_can_be_looked_at(bash: Bash) -> None:
     script = bash.run("trunkline --show-completion; true")
     assert "complete -o default -F _trunkline_completion trunkline" in script
     assert script.strip() == (bash.home / ".bash_completions/trunkline.sh").read_text().strip()
+
+
+def test_zsh_completes_with_the_first_tab_of_a_shell(bash: Bash) -> None:
+    """Where the function is loaded as it is first asked for; tests/terminal has a real zsh."""
+    named = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION=1 trunkline --install-completion"
+    for _ in range(2):
+        assert "zsh completion installed" in bash.run(f"{named} zsh")
+        bash.run(f"{named} bash")  # leaves it as it is
+        *_, last = (bash.home / ".zfunc/_trunkline").read_text().splitlines()
+        assert last == '[[ $zsh_eval_context[-1] == loadautofunc ]] && _trunkline_completion "$@"'

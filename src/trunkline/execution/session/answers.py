@@ -67,6 +67,8 @@ class SessionAnswers:
     def _listed(self, session_id: str) -> list[Json]:
         root = self._root(session_id)
         found: list[Json] = []
+        if root is None:
+            return found
         for path, change in changed(self._home.session(session_id)).items():
             try:
                 handle, about = open_beneath(root, path, has_links=False)
@@ -84,7 +86,7 @@ class SessionAnswers:
 
     def _part(self, asked: _AskedFile) -> Json:
         root = self._root(asked.session_id)
-        if asked.path not in changed(self._home.session(asked.session_id)):
+        if root is None or asked.path not in changed(self._home.session(asked.session_id)):
             raise RequestFailed("FILE_NOT_FOUND", asked.path)
         try:
             handle, about = open_beneath(root, asked.path, has_links=False)
@@ -116,9 +118,9 @@ class SessionAnswers:
         self._home.session(session_id)
         return session_id
 
-    def _root(self, session_id: str) -> Path:
-        """Where the session works."""
+    def _root(self, session_id: str) -> Path | None:
+        """Where the session works; nowhere while nothing was said in it here."""
         start = load_start(self._home.session(session_id))
         if start is None:
-            raise RequestFailed("SESSION_NOT_FOUND", session_id)
+            return None
         return self._home.workspace_of(start.workspace).resolve()

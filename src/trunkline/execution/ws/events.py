@@ -25,6 +25,8 @@ EVENT_CUT_TEXT_CHARS = 20_000  # of what people read
 
 _STREAMED = frozenset(("text_chunk", "thinking", "tool_call_progress"))
 """Pieces of one text: two in a row that differ in nothing else say the same as one."""
+_THOUGHTS = (None, "", "reasoning", "openclaw")
+"""The stages of what is thought in pieces; of any other, each event is a sentence of its own."""
 _KEPT = frozenset(
     (
         "execution_complete",
@@ -71,6 +73,8 @@ class Event:
         if kind in _KEPT:
             self.is_kept = True
             self.turn_id = turn_id if isinstance(turn_id, str) else None
+        elif kind == "thinking" and fields.get("stage") not in _THOUGHTS:
+            return
         elif kind in _STREAMED and isinstance(content, str) and len(data) <= 2 * JOINED_CHARS_MAX:
             self._fields = fields
             self._pieces = [content]

@@ -124,12 +124,18 @@ async def test_bad_questions_are_refused(
     assert refused.value.code == "INVALID_REQUEST"
 
 
-async def test_other_sessions_and_running_turns(
+async def test_a_session_that_has_not_begun_here_has_changed_no_files(
+    work: Path, answers: SessionAnswers
+) -> None:
+    assert await ask(answers, "files", session_id="s-2") == {"files": []}
+    with pytest.raises(RequestFailed) as refused:
+        await ask(answers, "file", session_id="s-2", path="a.txt")
+    assert refused.value.code == "FILE_NOT_FOUND"
+
+
+async def test_work_is_not_thrown_away_under_a_turn(
     home: Home, work: Path, answers: SessionAnswers
 ) -> None:
-    with pytest.raises(RequestFailed) as refused:
-        await ask(answers, "files", session_id="s-2")
-    assert refused.value.code == "SESSION_NOT_FOUND"
     SavedTurns(home.session("s-1")).begin("turn")
     with pytest.raises(RequestFailed) as refused:
         await ask(answers, "discard")

@@ -1,6 +1,7 @@
 """What may be joined, what may not, and what is made of an event that is too large."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from trunkline import limits
 from trunkline.execution.ws.events import JOINED_CHARS_MAX, Event, cut
 
 
-def joined(*pieces: str) -> list[object]:
+def joined(*pieces: str) -> list[Any]:
     """What becomes of these events when each is offered to the one before."""
     events: list[Event] = []
     for piece in pieces:
@@ -21,9 +22,18 @@ def joined(*pieces: str) -> list[object]:
 
 @pytest.mark.parametrize("kind", ["text_chunk", "thinking", "tool_call_progress"])
 def test_pieces_of_one_text_become_one_event(kind: str) -> None:
-    pieces = [event(kind, content=one, turn_id="t", stage="plan") for one in ("a", "b\n", "好")]
-    expected = {"type": kind, "content": "ab\n好", "turn_id": "t", "stage": "plan"}
+    pieces = [
+        event(kind, content=one, turn_id="t", stage="reasoning") for one in ("a", "b\n", "好")
+    ]
+    expected = {"type": kind, "content": "ab\n好", "turn_id": "t", "stage": "reasoning"}
     assert joined(*pieces) == [expected]
+
+
+@pytest.mark.parametrize("stage", ["model", "replan", "memory", "acp"])
+def test_news_of_the_model_are_sentences_and_none_runs_into_the_next(stage: str) -> None:
+    told = ["The local model is ready.", "Answered by a very small model."]
+    events = [event("thinking", content=one, turn_id="t", stage=stage) for one in told]
+    assert [one["content"] for one in joined(*events)] == told
 
 
 def test_the_time_of_the_first_piece_is_the_time_of_the_whole() -> None:
