@@ -299,3 +299,13 @@ async def test_what_cannot_be_written_now_is_written_later(desk: Desk) -> None:
     broken.is_broken = False
     place = await positions.find(track, session, track.connection_id, 2, NOBODY)
     assert place == Place(1, 1)
+
+
+async def test_a_save_that_is_due_is_work_that_ends_with_the_rest(desk: Desk) -> None:
+    """A timer would begin it anew when the store is closed."""
+    session, track = await desk.session(), desk.connection()
+    desk.positions.sent(track, session, 1, 1)
+    desk.positions.sent(track, session, 2, 2)
+    assert len(desk.tasks) == 1
+    await desk.tasks.cancel()
+    assert len(desk.tasks) == 0

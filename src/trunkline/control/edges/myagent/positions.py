@@ -105,10 +105,14 @@ class Positions:
     def _save_later(self) -> None:
         if not self._is_due:
             self._is_due = True
-            asyncio.get_running_loop().call_later(limits.MYAGENT_RUNS_SAVED_S, self.save_soon)
+            self._tasks.spawn(self._save_due(), "myagent positions")
+
+    async def _save_due(self) -> None:
+        await asyncio.sleep(limits.MYAGENT_RUNS_SAVED_S)
+        self._is_due = False
+        await self.save()
 
     def save_soon(self) -> None:
-        self._is_due = False
         self._tasks.spawn(self.save(), "myagent positions")
 
     async def save(self) -> None:
