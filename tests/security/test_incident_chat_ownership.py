@@ -1,5 +1,8 @@
-"""Public incident: chat servers that took a conversation's id for the right to read it. Here an id
-opens nothing: whoever names another's gets the answer for one that does not exist."""
+"""Open WebUI, CVE-2026-45349 (GHSA-gfm2-xm6c-37qc): the server took a conversation's id for the
+right to read it and to go on with it.
+
+Here an id opens nothing: whoever names another's gets the answer for one that does not exist.
+"""
 
 from pathlib import Path
 

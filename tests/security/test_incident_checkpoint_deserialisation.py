@@ -1,5 +1,6 @@
-"""A public incident of a peer: a checkpoint that came from outside named a class or a function, and
-whoever opened it called it.
+"""LangGraph, CVE-2025-64439 (GHSA-wwqv-p2pp-99h5, as JSON), CVE-2026-28277 (GHSA-g48c-2wqr-h844, as
+msgpack) and CVE-2026-27794 (GHSA-mhr3-j7m5-c7c9, as pickle): what was stored named a class or a
+function, and whoever opened it called it.
 
 Snapshots of sessions come from the control plane and lie on disk: they hold values, and make none.
 """

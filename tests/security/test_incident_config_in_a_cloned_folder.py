@@ -1,6 +1,9 @@
 """Found open: a `trunkline.toml` in the current folder named a program that was run and set the
 admin's token. Whoever cloned a repository and typed `trunkline up` in it ran that repository's
-program. The same incident is public of other programs of this kind.
+program.
+
+Claude Code, CVE-2025-59536 and CVE-2026-33068 (GHSA-mmgp-wc2j-qcv7): settings in a cloned folder
+ran commands before anybody had trusted it, or said themselves that it was trusted.
 
 Settings are read from `--config` or the user's own configuration folder, and only if nobody else
 can write the file.

@@ -1,5 +1,5 @@
-"""A public incident of peers: an address was checked, and what it redirected to was not, so that a
-model could be led to read a cloud's metadata or a service of the host.
+"""Open WebUI, CVE-2026-45401: an address was checked, and what it redirected to was not, so that a
+server could be led to read a cloud's metadata or a service of the host.
 
 Every hop is checked, where its socket is opened: of `web_fetch` on a machine, and of calls to MCP
 servers from the control plane.

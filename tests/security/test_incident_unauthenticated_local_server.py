@@ -1,5 +1,8 @@
-"""Public incident: local servers of coding agents that took commands from any process and any web
-page on the machine, because they trusted whoever reached the port. Here the port opens nothing."""
+"""opencode, CVE-2026-22812 (GHSA-vxw4-wv6m-9hhh): a coding agent's local server took commands from
+any process and any web page on the machine, because it trusted whoever reached the port.
+
+Here the port opens nothing.
+"""
 
 from pathlib import Path
 

@@ -1,5 +1,6 @@
-"""A public incident of peers: a server on this host took WebSockets from any page that its user
-looked at, and the page spoke as the user; or a page had its own name point to this host.
+"""OpenClaw, CVE-2026-25253 and CVE-2026-26317: a server on this host took WebSockets, or requests
+that change something, from any page that its user looked at, and the page spoke as the user. Or a
+page has its own name point to this host.
 
 A page of another site opens none of the wires here, nor a stream, cookie or not.
 """
