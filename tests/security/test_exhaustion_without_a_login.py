@@ -12,6 +12,7 @@ import shlex
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -53,8 +54,12 @@ async def is_alive(line: RawWs, word: bytes) -> bool:
 async def test_a_strangers_lines_keep_no_machine_out_not_even_of_the_same_address(
     tmp_path: Path,
 ) -> None:
-    settings = {"connections_per_address_max": 3, "trusted_proxies": "127.0.0.1"}
-    async with running(tmp_path / "data", **settings) as control:  # type: ignore[arg-type]
+    settings: dict[str, Any] = {
+        "connections_per_address_max": 3,
+        "trusted_proxies": "127.0.0.1",
+        "tuning": Tuning(auth_timeout_s=600.0),  # else who waits for long goes by themselves
+    }
+    async with running(tmp_path / "data", **settings) as control:
         user = await control.user()
         token = (await user.schedule())["token"]
         async with (

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agp import ScriptedDevice, register
 from tests.support.clock import FakeClock
 from tests.support.control import TestUser, running
 from tests.support.vm import ScriptedVm
-from tests.support.yeaft_agent import ScriptedAgent, auth
+from tests.support.yeaft_agent import ScriptedAgent, auth, new_agent
 from trunkline import limits
 from trunkline.control.clock import now_ms
 from trunkline.control.errors import Unauthorized
@@ -98,6 +99,47 @@ async def test_a_devices_token_and_an_agents_secret_end_without_their_machine(
         body = {"id": agent["id"]}
         status, _ = await stranger.call("POST", f"/users/{stranger.id}/yeaft-agents", body)
         assert status == 404
+
+
+@pytest.mark.parametrize("kind", ["device", "agent"])
+async def test_the_line_of_a_device_or_an_agent_ends_with_what_has_let_it_in(
+    tmp_path: Path, kind: str
+) -> None:
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        line: ScriptedDevice | ScriptedAgent
+        if kind == "device":
+            made = await register(user)
+            machine, line = made["machine_id"], ScriptedDevice(control.url, token=made["token"])
+        else:
+            line = await new_agent(user)
+            machine = line.id
+        async with line:
+            assert (await user.ok("GET", f"/machines/{machine}"))["online"] is True
+            await user.ok("POST", f"/machines/{machine}/revoke-token")
+            assert await line.closed() == 4001
+        assert (await user.ok("GET", f"/machines/{machine}"))["online"] is False
+
+
+async def test_an_execution_plane_is_not_let_in_with_a_token_that_ends_during_its_handshake(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        made = await user.schedule()
+        machine = f"/machines/{made['vm_id']}"
+        ends = ["revoked"]
+
+        async def revoke() -> None:
+            if ends:
+                ends.pop()
+                await user.ok("POST", f"{machine}/revoke-token")
+
+        # What comes behind the look at the token.
+        with control.records.before("credentials", revoke):
+            assert await close_code(user, made["token"]) == 4001
+        assert ends == []
+        assert (await user.ok("GET", machine))["online"] is False
 
 
 @pytest.mark.parametrize("machine", ["nonsense", "01a1dd16-7fed-7860-a4ee-8e35ee94311f"])

@@ -5,6 +5,7 @@ Proven with the real program around a library that hangs as the real one does, a
 """
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from tests.support import pids
 from tests.support.eventually import until
+from trunkline.execution.llm.local_server import PROGRAM
 
 pytestmark = pytest.mark.slow
 
@@ -66,3 +68,34 @@ async def test_a_killed_daemon_takes_the_local_model_with_it(tmp_path: Path, mom
     if moment == "as it says ready":
         (tmp_path / "go").touch()
     await pids.until_gone(model)
+
+
+async def test_a_model_that_nobody_hears_leaves_at_once_though_its_library_does_not(
+    tmp_path: Path,
+) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "xllamacpp.py").write_text(LIBRARY)
+    heard, said = os.pipe()
+    model = await asyncio.create_subprocess_exec(
+        *PROGRAM,
+        stdin=asyncio.subprocess.PIPE,  # held open: only its last word goes nowhere
+        stdout=said,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": str(library)},
+    )
+    os.close(said)
+    try:
+        assert model.stdin is not None
+        model.stdin.write(
+            json.dumps({"path": str(tmp_path), "model": "m", "api_key": "k"}).encode()
+        )
+        model.stdin.write(b"\n")
+        await until((tmp_path / "loading").exists)
+        os.close(heard)
+        (tmp_path / "go").touch()
+        assert await until(lambda: model.returncode) == 1
+    finally:
+        if model.returncode is None:
+            model.kill()
+        await model.wait()

@@ -60,6 +60,13 @@ async def test_a_first_start_leaves_nothing_open(tmp_path: Path) -> None:
     await started(Settings(data=str(tmp_path / "data")))
 
 
+def test_folders_are_made_private_and_not_closed_a_moment_later(tmp_path: Path) -> None:
+    with capture_logs() as logs:
+        data_folder.prepare(Settings(data=str(tmp_path / "above" / "data")))
+    assert open_to_others(tmp_path / "above") == {}
+    assert logs == [], "nothing had to be mended"
+
+
 async def test_what_an_earlier_start_left_open_is_closed_with_a_warning(tmp_path: Path) -> None:
     settings = Settings(data=str(tmp_path / "data"))
     await started(settings)

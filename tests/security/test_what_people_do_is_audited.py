@@ -10,6 +10,7 @@ import pytest
 from tests.support.clock import FakeClock
 from tests.support.control import LocalControl, TestUser, running
 from tests.support.eventually import eventually
+from tests.support.yeaft_page import PageHttp
 from trunkline.control.access.trail import shown
 from trunkline.control.api.http import ROUTES
 from trunkline.control.tuning import Tuning
@@ -168,6 +169,66 @@ async def test_a_login_is_an_entry_and_so_is_a_refused_one(tmp_path: Path) -> No
         assert [one["user_id"] for one in done] == [user.id]
 
 
+async def test_a_login_on_yeafts_page_is_an_entry_and_so_is_a_refused_one(tmp_path: Path) -> None:
+    async with running(tmp_path / "data") as control, PageHttp(control.url) as http:
+        user = await control.user("ada")
+        assert (await http.login("ada", SECRET))["success"] is False
+        assert (await http.login("ada", user.token))["success"] is True
+
+        async def logins() -> list[dict[str, Any]]:
+            return [one for one in await entries(control) if one["event"].startswith("login.")]
+
+        found = await eventually(logins, lambda seen: len(seen) == 2)
+        by_event = {one["event"]: one for one in found}
+        refused, done = by_event["login.refused"], by_event["login.done"]
+        known = {"wire": "yeaft", "address": "127.0.0.1", "name": "ada"}
+        assert refused["details"] == {**known, "reason": "wrong username or password"}
+        assert (done["user_id"], done["details"]["wire"]) == (user.id, "yeaft")
+        assert SECRET not in str(found)
+        assert user.token not in str(found)
+
+
+async def test_a_machine_that_joins_and_one_that_may_not_are_entries(tmp_path: Path) -> None:
+    """Each token that a machine fetches by itself is one too."""
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        code = await user.ok("POST", f"/users/{user.id}/join-codes")
+
+        async def ask(path: str, **fields: str) -> int:
+            status, answer = await control.call("POST", path, fields, token=None)
+            known.update(answer)
+            return status
+
+        known: dict[str, Any] = {}
+        assert await ask("/join", code=code["code"]) == 201
+        assert await ask("/join/renew", secret=known["secret"]) == 201
+        assert await ask("/join", code=code["code"]) == 401
+        assert await ask("/join/renew", secret="nd_" + SECRET) == 401
+        await control.core.tasks.done()
+        found = (await entries(control))[-5:]
+        machine = {"machine_id": code["machine_id"]}
+        assert [(one["event"], one["user_id"]) for one in found] == [
+            *(("machine.code_made", user.id), ("machine.joined", user.id)),
+            *(("machine.token_issued", user.id), ("login.refused", None), ("login.refused", None)),
+        ]
+        assert all(one["details"].items() >= machine.items() for one in found[:3])
+        assert [one["details"]["wire"] for one in found[3:]] == ["join", "join"]
+        assert SECRET not in str(found)
+        assert known["secret"] not in str(found)
+
+
+async def test_the_machine_that_a_server_starts_for_its_owner_is_an_entry_once(
+    tmp_path: Path,
+) -> None:
+    for _ in range(2):
+        async with running(tmp_path / "data", local_machine=True, vm_command="false") as control:
+            owner = (await control.ok("GET", "/me"))["user"]["id"]
+            made = [one for one in await entries(control) if one["event"] == "machine.scheduled"]
+            assert [(one["user_id"], one["details"]["provider"]) for one in made] == [
+                (owner, "local")
+            ]
+
+
 async def test_a_question_its_answer_and_what_was_settled_without_one_are_entries(
     tmp_path: Path,
 ) -> None:
@@ -206,6 +267,24 @@ async def test_a_question_its_answer_and_what_was_settled_without_one_are_entrie
         assert (found[2]["user_id"], answered["state"]) == (user.id, "confirmed")
         assert settled["confirmed"] is True
         assert {one["source"] for one in found} == {"control"}
+
+
+async def test_an_answer_for_always_is_an_entry_with_the_rule_that_it_became(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        async with await user.vm() as vm:
+            session = await user.session()
+            await user.say(session, "hello")
+            asked = {"request_id": "q-1", "tool_name": "bash", "rule": "bash(ls)"}
+            await vm.event(session, type="approval_request", **asked)
+            await eventually(lambda: waiting(user, 1))
+            answer = {"confirmed": True, "session_id": session, "scope": "always"}
+            await user.ok("POST", "/approvals/q-1", answer)
+        [made] = [one for one in await entries(control) if one["event"] == "rule.made"]
+        assert (made["user_id"], made["session_id"]) == (user.id, session)
+        assert (made["details"]["effect"], made["details"]["rule"]) == ("allow", "bash(ls)")
 
 
 async def waiting(user: TestUser, count: int) -> bool:

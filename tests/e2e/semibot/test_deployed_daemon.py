@@ -49,6 +49,17 @@ async def test_ten_turns_are_each_answered_with_all_that_was_said_before(user: T
         assert [one["data"]["message"] for one in told] == [f"question {n}" for n in range(10)]
 
 
+@pytest.mark.proves("notes-1-known-by-its-habits", "notes-1-empty-ticket")
+async def test_a_daemon_with_an_empty_ticket_is_known_when_it_first_comes(user: TestUser) -> None:
+    token = (await user.schedule())["token"]
+    async with DeployedDaemon(user, token, "", memory=False) as daemon:
+        assert await dialects(user) == ["deployed"]
+        session = await user.session()
+        await user.say(session, "hello")
+        told = await daemon.expect("user_message")
+        assert [one["content"] for one in told["data"]["history"]] == ["hello"]
+
+
 @pytest.mark.proves("notes-1-a-frame-a-token", "notes-1-whole-text-at-the-end")
 async def test_an_answer_of_2500_frames_arrives_whole_and_the_line_stays(user: TestUser) -> None:
     async with await scheduled(user, dialect="deployed") as daemon:
@@ -198,7 +209,8 @@ async def test_the_users_memory_is_searched_and_written_without_a_session(
         await user.say(session, "When does the ship sail?")
         await user.until_turns(session, "completed")
         assert [one["content"] for one in daemon.remembered] == ["the ship sails at noon"]
-        refused = await daemon.request("__memory__", "get_session")
+        # What needs no session either, and is no memory.
+        refused = await daemon.request("__memory__", "get_skill_package", skill_id="none")
         assert refused["error"]["code"] == "SESSION_NOT_FOUND"
 
 
