@@ -2,6 +2,7 @@
 and snapshots, and with tokens. Each has a bound per user (skills: per org), and the error says what
 to do."""
 
+import asyncio
 import io
 import zipfile
 from collections.abc import AsyncIterator
@@ -111,6 +112,15 @@ async def test_nobody_has_more_open_sessions_than_there_is_room_for(control: Loc
         assert await refused(user, "/sessions", {})
         await user.ok("DELETE", f"/sessions/{first}")
         await user.session()
+
+
+async def test_of_many_sessions_at_the_same_moment_so_many_are_made_as_there_is_room_for(
+    control: LocalControl,
+) -> None:
+    user = await control.user()
+    async with await user.vm():
+        answers = await asyncio.gather(*(user.call("POST", "/sessions", {}) for _ in range(8)))
+    assert sorted(status for status, _ in answers) == [201] * 2 + [429] * 6
 
 
 async def test_snapshots_of_closed_sessions_make_room_and_those_of_open_ones_do_not(

@@ -277,8 +277,9 @@ async def test_an_answer_for_always_is_an_entry_with_the_rule_that_it_became(
         async with await user.vm() as vm:
             session = await user.session()
             await user.say(session, "hello")
-            asked = {"request_id": "q-1", "tool_name": "bash", "rule": "bash(ls)"}
-            await vm.event(session, type="approval_request", **asked)
+            fields = {"request_id": "q-1", "tool_name": "bash", "rule": "bash(ls)"}
+            asked: dict[str, Any] = {"type": "approval_request", **fields}
+            await vm.event(session, **asked)
             await eventually(lambda: waiting(user, 1))
             answer = {"confirmed": True, "session_id": session, "scope": "always"}
             await user.ok("POST", "/approvals/q-1", answer)

@@ -10,6 +10,7 @@ from tests.support.control import LocalControl, TestUser
 from tests.support.myagent import Json, MyAgentClient, client_of
 from tests.support.myagent_page import Page
 from tests.support.vm import ScriptedVm
+from trunkline.control.tuning import DEFAULT
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -186,6 +187,13 @@ async def test_a_session_that_somebody_else_follows_or_that_rests_is_not_gone_on
         seen = len(again.shown)
         await again.answered()
         assert {one["event"] for one in again.shown[seen:]} <= {"system.connected", "system.error"}
+        async with user.reader(resting) as reader:  # what is new there is for who follows it
+            await user.say(resting, "more")
+            await vm.expect("user_message", lambda one: one["data"]["message"] == "more")
+            await vm.text(resting, "new")
+            await reader.until_text("new")
+        await again.answered()
+        assert {one["event"] for one in again.shown[seen:]} <= {"system.connected", "system.error"}
         await again.leave()
 
 
@@ -264,6 +272,7 @@ async def test_an_acknowledgement_of_nothing_is_taken_without_a_word(
 async def test_twenty_thousand_pieces_do_not_flood_a_page_and_none_is_lost(
     page: Page, user: TestUser, vm: ScriptedVm
 ) -> None:
+    assert DEFAULT.myagent_pieces_s == 0.075
     session = await begin(page, vm)
     began = time.monotonic()
     words = [f"{number} " for number in range(20_000)]
