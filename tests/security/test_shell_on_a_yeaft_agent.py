@@ -100,3 +100,19 @@ async def test_who_may_only_talk_gets_no_shell_on_an_agent_of_their_own(
                 for message in WORKBENCH:
                     await own.send_text(json.dumps({**message, "agentId": agent.id}))
                     await agent.expect(message["type"])
+
+
+async def test_who_may_only_read_has_nothing_passed_on_to_an_agent_of_their_own(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path / "data") as control:
+        user = await control.user()
+        issued = await user.ok("POST", f"/users/{user.id}/token", {"scopes": ["read"]})
+        async with (
+            await new_agent(user) as agent,
+            web_of(user, issued["token"]) as web,
+            web_of(user) as own,
+        ):
+            said = [{"type": "crew_human_input"}, {"type": "update_settings"}]
+            assert await refusals(web, said, agentId=agent.id) == {"SCOPE_MISSING"}
+            assert await passed_on(agent, own, agentId=agent.id) == []

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from tests.support.control import LocalControl, TestUser, running
@@ -97,6 +98,10 @@ async def refused_by_wires(
             ("cancel_execution", {"conversationId": session}),
             ("ask_user_answer", {"requestId": "q-1", "answer": "yes"}),
             ("delete_conversation", {"conversationId": session}),
+            ("pin_session", {"conversationId": session}),
+            ("set_session_ui_metadata", {"catalogKey": f"chat:{session}"}),
+            ("reorder_session_catalog", {}),
+            ("update_file_tabs", {}),
         ):
             await web.send(kind, requestId=fields.get("requestId", kind), **_other(fields))
             error = await web.expect("error", partial(_answers, kind))
@@ -129,6 +134,13 @@ async def test_a_scope_opens_what_it_names_and_nothing_else(tmp_path: Path) -> N
             assert (await web.expect("auth_result"))["success"] is False
             assert await web.closed() == 1008
             await web.leave()
+            headers = {"Authorization": f"Bearer {talker.token}"}
+            async with aiohttp.ClientSession(control.url, headers=headers) as http:
+                async with http.get(f"/api/v1/sessions/{session}/stream") as answer:
+                    assert answer.status == 403
+                with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                    await http.ws_connect("/ws/myagent")
+                assert refused.value.status == 403
 
 
 async def test_a_token_gives_no_scope_that_it_lacks_and_a_link_no_more_than_its_maker(

@@ -272,7 +272,8 @@ async def test_what_no_document_knows_is_tolerated_and_counted(
         await line.send("session.promptResponse", end)
         await _turn(user, line)
     async with aiohttp.ClientSession() as http, http.get(f"{control.url}/metrics") as answer:
-        counts = [one for one in (await answer.text()).splitlines() if 'wire="agp"' in one]
+        lines = (await answer.text()).splitlines()
+    counts = [one for one in lines if one.startswith("wire_unknown_total{") and 'wire="agp"' in one]
     assert any("message session.hello" in one and one.endswith(" 2.0") for one in counts)
     assert any("update_type plan" in one for one in counts)
     assert any("query field app_version" in one for one in counts)

@@ -2,11 +2,13 @@
 
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from tests.support.control import LocalControl, TestUser
+from tests.support.clock import FakeClock
+from tests.support.control import LocalControl, TestUser, running
 from tests.support.myagent import Json, MyAgentClient, client_of
 from tests.support.myagent_page import Page
 from tests.support.vm import ScriptedVm
@@ -195,6 +197,31 @@ async def test_a_session_that_somebody_else_follows_or_that_rests_is_not_gone_on
         await again.answered()
         assert {one["event"] for one in again.shown[seen:]} <= {"system.connected", "system.error"}
         await again.leave()
+
+
+@pytest.mark.proves("notes-2-own-reconnect")
+async def test_a_turn_that_has_said_nothing_for_long_is_gone_on_with_after_a_restart_too(
+    tmp_path: Path,
+) -> None:
+    clock = FakeClock()
+    async with running(tmp_path / "data", clock) as first:
+        user = await first.user()
+        vm, page = await user.vm(), await Page(user).connect()
+        session = await begin(page, vm)
+        await vm.text(session, "one ")
+        await has(page, "one ")
+        await vm.leave()  # else the page is told of that when the server ends
+        await page.expect("agent.thinking", lambda one: one["metadata"].get("machine") == "offline")
+        await page.has_acknowledged()  # which is written down at once
+        page.fall_silent()
+        clock.advance(2 * DEFAULT.myagent_departed_s)
+    await page.closed()
+    await page.leave()
+    async with running(tmp_path / "data", clock) as second:
+        user = TestUser(second, user.id, user.token)
+        async with user.again(vm) as back, Page(user, page.shown) as again:
+            await back.text(session, "two ")
+            await has(again, "one two ")
 
 
 async def test_a_client_that_says_itself_where_it_goes_on_is_told_nothing_before(

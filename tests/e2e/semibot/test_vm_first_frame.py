@@ -1,5 +1,6 @@
 """The first frame of a line and its answer: `auth` in time, `init` with sealed keys (000 §9)."""
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -11,6 +12,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tests.support.admission import Json, again_url, claims_of, first_url, verdict
 from tests.support.control import ADMIN, ControlProcess, TestUser, running
+from tests.support.eventually import WAIT_S
 from tests.support.raw_ws import CONTINUATION, PING, TEXT, RawWs, encode_frame, raw_line
 from trunkline import limits
 from trunkline.control.tuning import Tuning
@@ -54,7 +56,7 @@ async def test_auth_must_come_in_time_and_pings_buy_none(
 ) -> None:
     async with running(tmp_path / "data", tuning=Tuning(auth_timeout_s=0.1)) as control:
         user = await control.user()
-        async with await RawWs(again_url(user)).connect() as line:
+        async with await RawWs(again_url(user)).connect() as line, asyncio.timeout(WAIT_S):
             while not line.ended:
                 seen = len(line.frames)
                 await line.frame(PING, b"wait")

@@ -59,6 +59,19 @@ async def test_a_choice_and_free_text_reach_the_tool(user: TestUser, vm: Scripte
         assert await _answer_of(vm, "q-in") == (True, "Ada")
 
 
+@pytest.mark.proves("notes-3-question-restored")
+@pytest.mark.parametrize("kind", ["select_conversation", "sync_messages"])
+async def test_who_selects_or_syncs_a_conversation_is_asked_what_waits_there(
+    user: TestUser, vm: ScriptedVm, kind: str
+) -> None:
+    async with web_of(user) as web:
+        session = await _asked(web, vm, f"q-{kind}")
+    async with web_of(user) as again:
+        await again.send(kind, conversationId=session)
+        asked = await again.expect("ask_user_question")
+        assert (asked["conversationId"], asked["requestId"]) == (session, f"q-{kind}")
+
+
 async def test_an_answer_from_rest_closes_the_dialog(user: TestUser, vm: ScriptedVm) -> None:
     async with web_of(user) as web:
         session = await _asked(web, vm, "q-rest")
