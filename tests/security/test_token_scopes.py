@@ -136,8 +136,8 @@ async def test_a_scope_opens_what_it_names_and_nothing_else(tmp_path: Path) -> N
             await web.leave()
             headers = {"Authorization": f"Bearer {talker.token}"}
             async with aiohttp.ClientSession(control.url, headers=headers) as http:
-                async with http.get(f"/api/v1/sessions/{session}/stream") as answer:
-                    assert answer.status == 403
+                async with http.get(f"/api/v1/sessions/{session}/stream") as stream:
+                    assert stream.status == 403
                 with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
                     await http.ws_connect("/ws/myagent")
                 assert refused.value.status == 403
