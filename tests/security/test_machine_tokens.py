@@ -105,6 +105,7 @@ async def test_a_devices_token_and_an_agents_secret_end_without_their_machine(
 async def test_the_line_of_a_device_or_an_agent_ends_with_what_has_let_it_in(
     tmp_path: Path, kind: str
 ) -> None:
+    """docs/protocols/agp.md and yeaft.md, close codes: 1008 is of who is no longer let in."""
     async with running(tmp_path / "data") as control:
         user = await control.user()
         line: ScriptedDevice | ScriptedAgent
@@ -117,7 +118,7 @@ async def test_the_line_of_a_device_or_an_agent_ends_with_what_has_let_it_in(
         async with line:
             assert (await user.ok("GET", f"/machines/{machine}"))["online"] is True
             await user.ok("POST", f"/machines/{machine}/revoke-token")
-            assert await line.closed() == 4001
+            assert await line.closed() == 1008
         assert (await user.ok("GET", f"/machines/{machine}"))["online"] is False
 
 

@@ -12,7 +12,7 @@ from trunkline.control.edges.yeaft_agent.agent import Agent
 from trunkline.control.edges.yeaft_agent.records import YeaftRecords
 from trunkline.control.log import events
 from trunkline.control.log.session_log import SessionLog
-from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.machine import LineEnd, Machine
 from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.traits import Traits
 from trunkline.control.tasks import Tasks
@@ -123,7 +123,7 @@ class Edge:
         while link.unread and link.is_open and not link.is_paused:
             self._read(link.unread.pop(0))
 
-    def close(self, code: int, reason: str) -> None:
+    def end(self, why: LineEnd) -> None:
         self._link.is_open = False
         self._control.lost(self)
 

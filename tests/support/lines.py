@@ -13,6 +13,7 @@ from aiohttp import WSMsgType, web
 
 from trunkline.control.access.auth import Auth
 from trunkline.control.errors import Unauthorized
+from trunkline.control.machines.machine import LineEnd
 from trunkline.wire.semibot.close_codes import CloseCode
 
 
@@ -24,7 +25,7 @@ class MemoryLines:
         self._lines: dict[str, web.WebSocketResponse | None] = {}
         self.failures: dict[str, str] = {}
         self.ended: list[str] = []
-        self.closed: list[tuple[str, int, str]] = []
+        self.closed: list[tuple[str, LineEnd]] = []
         self.connections: Counter[str] = Counter()
         self.revived: Counter[str] = Counter()
 
@@ -56,11 +57,11 @@ class MemoryLines:
     def revive(self, machine_id: str) -> None:
         self.revived[machine_id] += 1
 
-    def close(self, machine_id: str, code: int, reason: str) -> None:
-        self.closed.append((machine_id, code, reason))
+    def end_line(self, machine_id: str, why: LineEnd) -> None:
+        self.closed.append((machine_id, why))
         line = self._lines.get(machine_id)
         if line is not None:
-            self._closing = asyncio.create_task(line.close(code=code, message=reason.encode()))
+            self._closing = asyncio.create_task(line.close(message=why.value.encode()))
 
     def set_online(self, machine_id: str, line: web.WebSocketResponse | None = None) -> None:
         self._lines[machine_id] = line

@@ -8,7 +8,7 @@ from trunkline.control.groups.asking import close
 from trunkline.control.groups.conversation import Conversation
 from trunkline.control.groups.parts import Parts
 from trunkline.control.groups.records import Group, GroupPatch, NewGroup
-from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.machine import LineEnd, Machine
 from trunkline.control.machines.traits import KINDS
 from trunkline.wire.commands import Answer, Cancel, Command, Say, Stop
 
@@ -113,7 +113,7 @@ class Coordinator:
     def pause(self, paused: bool) -> None:
         """The machines of the persons are paused."""
 
-    def close(self, code: int, reason: str) -> None:
+    def end(self, why: LineEnd) -> None:
         """The group was given up."""
         self._parts.machines.detach(self._machine, self)
         for conversation in self._conversations.values():

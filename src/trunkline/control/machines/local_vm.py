@@ -15,8 +15,8 @@ import structlog
 from trunkline import limits
 from trunkline.control.clock import Clock
 from trunkline.control.errors import Unavailable
+from trunkline.control.machines.machine import LineEnd
 from trunkline.control.machines.processes import Child
-from trunkline.wire.semibot.close_codes import CloseCode
 
 _VM_RESTART_BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 VM_SLOW_RESTART_S = 300.0  # between starts of one that has failed
@@ -39,7 +39,7 @@ class Lines(Protocol):
     def failed(self, machine_id: str, reason: str) -> None: ...
     def terminated(self, machine_id: str) -> None: ...
     def revive(self, machine_id: str) -> None: ...
-    def close(self, machine_id: str, code: int, reason: str) -> None: ...
+    def end_line(self, machine_id: str, why: LineEnd) -> None: ...
 
 
 async def first(**waits: Awaitable[Any]) -> str:
@@ -172,5 +172,5 @@ class Supervisor:
     async def _clear_line(self) -> None:
         """A line of the dead process must not pass for that of the next one."""
         if self._lines.is_online(self._id):
-            self._lines.close(self._id, CloseCode.GOING_AWAY, "the VM's process has ended")
+            self._lines.end_line(self._id, LineEnd.STOPPED)
             await self._lines.wait_offline(self._id)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import Enum
 from typing import Protocol
 
 from trunkline.control.clock import Clock
@@ -12,6 +13,16 @@ from trunkline.control.machines.runtimes import Runtimes
 from trunkline.control.machines.tap import Tap
 from trunkline.control.machines.traits import Traits
 from trunkline.wire.commands import Command
+
+
+class LineEnd(Enum):
+    """Why the control plane takes a machine's line away; each wire has a close code for it."""
+
+    REVOKED = "the token was revoked"
+    RENEWED = "there is a new token"
+    TERMINATED = "this machine was given up"
+    REPLACED = "replaced by a newer line of the same machine"
+    STOPPED = "the machine's process has ended"
 
 
 class Line(Protocol):
@@ -29,7 +40,7 @@ class Line(Protocol):
 
     def pause(self, paused: bool) -> None: ...
 
-    def close(self, code: int, reason: str) -> None: ...
+    def end(self, why: LineEnd) -> None: ...
 
 
 class Runs(Protocol):

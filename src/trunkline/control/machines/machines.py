@@ -15,7 +15,7 @@ from trunkline.control.log.log import Log
 from trunkline.control.log.session_log import SessionLog
 from trunkline.control.machines.actions import Time
 from trunkline.control.machines.core import MachineCore
-from trunkline.control.machines.machine import Line, Machine
+from trunkline.control.machines.machine import Line, LineEnd, Machine
 from trunkline.control.machines.online import Online
 from trunkline.control.machines.recorded import KeptStates, MachineRow, Rows
 from trunkline.control.machines.runtimes import runtimes_of
@@ -33,10 +33,6 @@ from trunkline.wire.commands import Start
 from trunkline.wire.errors import Malformed
 
 _log = structlog.get_logger(__name__)
-
-REPLACED = 1008
-"""The close code, on every wire, for a line that a newer one of the same machine replaced."""
-
 
 _SWEPT_AT_ONCE = 200  # a fraction of a millisecond
 
@@ -223,7 +219,7 @@ class Machines:
         machine.connect(line)
         if older is not None:
             # Out of the way before it ends: its end is not the machine's.
-            older.close(REPLACED, "replaced by a newer line of the same machine")
+            older.end(LineEnd.REPLACED)
         if self._log.stalled is not None:
             line.pause(True)
         with machine.input() as core:
@@ -270,10 +266,10 @@ class Machines:
                 core.seen()
         await self._kept.save(online)
 
-    def close(self, machine_id: str, code: int, reason: str) -> None:
+    def end_line(self, machine_id: str, why: LineEnd) -> None:
         machine = self._machines.get(machine_id)
         if machine is not None and machine.line is not None:
-            machine.line.close(code, reason)
+            machine.line.end(why)
 
     def failed(self, machine_id: str, reason: str) -> None:
         """The machine will not come: whoever waits for it is told."""

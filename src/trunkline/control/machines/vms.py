@@ -25,13 +25,13 @@ from trunkline.control.errors import (
 )
 from trunkline.control.machines import connecting, homes
 from trunkline.control.machines.local_vm import Lines, Sleep, Supervisor, first
+from trunkline.control.machines.machine import LineEnd
 from trunkline.control.machines.processes import Child, scrubbed
 from trunkline.control.machines.vm_program import daemon_command
 from trunkline.control.machines.vm_records import ACTIVE, UPS, UPS_NAME, VmRecords
 from trunkline.control.settings import Settings
 from trunkline.control.store.engine import Store
 from trunkline.private_files import NotPrivate, make_folder
-from trunkline.wire.semibot.close_codes import CloseCode
 
 _log = structlog.get_logger()
 
@@ -217,7 +217,7 @@ class Vms:
         self._auth.revoke_machine(machine_id)
         if supervisor := self._supervisors.get(machine_id):
             supervisor.start_again("had its token revoked")  # with the next one
-        self._machines.close(machine_id, CloseCode.AUTH_FAILED, "the token was revoked")
+        self._machines.end_line(machine_id, LineEnd.REVOKED)
         _log.info("tokens revoked", machine=machine_id, user=principal.user_id)
 
     async def set_dialect(self, principal: Principal, machine_id: str, dialect: str | None) -> None:
@@ -259,7 +259,7 @@ class Vms:
         # end of its line no longer counts as a line that broke.
         await self._records.set_state(machine_id, "terminated", detail)
         self._machines.terminated(machine_id)
-        self._machines.close(machine_id, CloseCode.NO_ACTIVE_VM, "this VM was terminated")
+        self._machines.end_line(machine_id, LineEnd.TERMINATED)
         await self._end(machine_id)
 
     def _run(self, machine_id: str, work: Coroutine[Any, Any, None]) -> None:

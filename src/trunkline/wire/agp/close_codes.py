@@ -10,7 +10,7 @@ makes them begin their waits anew; so what can be refused is refused in the hand
 | 1002 | the device broke RFC 6455                                      | be fixed                |
 | 1003 | a binary frame; the protocol is JSON text only                 | be fixed                |
 | 1007 | text that is not UTF-8                                         | be fixed                |
-| 1008 | the token was renewed; a newer line took over                  | stop                    |
+| 1008 | the token was renewed or revoked; a newer line took over       | stop                    |
 | 1009 | a message over 10 MB                                           | send less, come back    |
 | 1011 | a fault of the control plane                                   | come back               |
 | 4003 | the device was removed; its next attempt gets HTTP 401         | stop                    |

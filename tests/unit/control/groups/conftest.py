@@ -17,7 +17,7 @@ from trunkline.control.groups.groups import Groups
 from trunkline.control.groups.persons import NewPerson
 from trunkline.control.groups.records import NewGroup
 from trunkline.control.log.sqlite_segments import SqliteSegments
-from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.machine import LineEnd, Machine
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions.records import NewMessage, NewSession
 from trunkline.control.sessions.sessions import Sessions
@@ -46,7 +46,7 @@ class KeptLine:
 
     def pause(self, paused: bool) -> None: ...
 
-    def close(self, code: int, reason: str) -> None: ...
+    def end(self, why: LineEnd) -> None: ...
 
     async def until(self, kind: type[Command], count: int = 1) -> Any:
         """The nth command of that kind."""

@@ -9,7 +9,7 @@ from tests.unit.control.machines.pure import VM, core_of, say_of, start_of
 from trunkline.control.log.log import Log
 from trunkline.control.log.session_log import Batch
 from trunkline.control.machines.actions import Time
-from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.machine import LineEnd, Machine
 from trunkline.control.machines.shell import Shell
 from trunkline.control.machines.traits import Traits
 from trunkline.control.sessions.projection import Projection, Saved, Step
@@ -57,7 +57,7 @@ class KeptLine:
         self.acked.append(acked)
 
     def pause(self, paused: bool) -> None: ...
-    def close(self, code: int, reason: str) -> None: ...
+    def end(self, why: LineEnd) -> None: ...
 
 
 class Reader:

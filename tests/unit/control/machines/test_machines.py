@@ -13,7 +13,7 @@ from trunkline.control.access.auth import Principal
 from trunkline.control.access.keys import Keys
 from trunkline.control.core import Core
 from trunkline.control.log.sqlite_segments import SqliteSegments
-from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.machine import LineEnd, Machine
 from trunkline.control.machines.traits import KINDS
 from trunkline.control.machines.vm_records import VmRecords
 from trunkline.control.sessions.records import NewMessage, NewSession
@@ -32,7 +32,7 @@ class QuietLine:
     def deliver(self, command: Command) -> None: ...
     def acknowledge(self, acked: dict[str, int]) -> None: ...
     def pause(self, paused: bool) -> None: ...
-    def close(self, code: int, reason: str) -> None: ...
+    def end(self, why: LineEnd) -> None: ...
 
 
 async def state_of(store: Store, machine_id: str) -> str:

@@ -26,9 +26,9 @@ from trunkline.control.errors import (
 )
 from trunkline.control.ids import new_id
 from trunkline.control.machines.local_vm import VM_SLOW_RESTART_S
+from trunkline.control.machines.machine import LineEnd
 from trunkline.control.machines.vms import Scheduled
 from trunkline.control.store import schema
-from trunkline.wire.semibot.close_codes import CloseCode
 
 pytestmark = pytest.mark.slow  # it starts daemons
 
@@ -368,7 +368,7 @@ async def test_termination_closes_the_line_and_stops_the_process(bench: Bench) -
     await bench.until_offline(vm_id)
     assert (await bench.row(vm_id)).state == "terminated"
     assert bench.lines.ended == [vm_id]
-    assert bench.lines.closed[0][:2] == (vm_id, CloseCode.NO_ACTIVE_VM)
+    assert bench.lines.closed[0] == (vm_id, LineEnd.TERMINATED)
     assert bench.time.slept == []
 
 

@@ -12,11 +12,10 @@ from trunkline.control.api.framework import Routes, base_url
 from trunkline.control.core import Core
 from trunkline.control.errors import Conflict, InvalidRequest, NotFound
 from trunkline.control.machines import connecting
+from trunkline.control.machines.machine import LineEnd
 from trunkline.control.machines.vms import Scheduled
 from trunkline.control.records.fields import AgentApp, Id, Name
 from trunkline.control.records.machines import MachineRecord
-from trunkline.wire.agp.close_codes import CloseCode
-from trunkline.wire.yeaft.close_codes import CloseCode as YeaftCloseCode
 
 devices = Routes("machines")
 vms = Routes("machines")
@@ -106,7 +105,7 @@ async def add_yeaft_agent(
     user = await core.records.users.get_managed(who, user_id)
     if body.id is not None:
         known, secret = await core.machine_secrets.renew_agent(user.id, body.id)
-        core.machines.close(known.machine_id, YeaftCloseCode.REFUSED, "the agent has a new secret")
+        core.machines.end_line(known.machine_id, LineEnd.RENEWED)
     else:
         known, secret = await core.machine_secrets.issue_agent(user.id, body.name or "yeaft agent")
     core.news.changed_machine(known.machine_id, (user.org_id, user.id))
@@ -122,7 +121,7 @@ async def add_yeaft_agent(
 
 def _end_old_line(core: Core, machine_id: str) -> None:
     """The old token is worth nothing any more; a device that was given up is expected again."""
-    core.machines.close(machine_id, CloseCode.REFUSED, "the device has a new token")
+    core.machines.end_line(machine_id, LineEnd.RENEWED)
     machine = core.machines.find(machine_id)
     if machine is not None:
         with machine.input() as live:

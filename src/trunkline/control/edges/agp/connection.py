@@ -13,9 +13,11 @@ import structlog
 from trunkline import limits
 from trunkline.control.edges.agp.device import AgpDevice
 from trunkline.control.edges.socket import Socket
+from trunkline.control.machines.machine import LineEnd
 from trunkline.control.machines.tap import Tap
 from trunkline.control.machines.traits import KINDS
 from trunkline.control.surprises import LOOKED_AT_CHARS_MAX
+from trunkline.wire.agp.close_codes import CloseCode
 from trunkline.wire.agp.codec import Unknown, decode_uplink, encode
 from trunkline.wire.agp.messages import (
     MESSAGE_CHUNK,
@@ -56,6 +58,15 @@ _tool_call = msgspec.json.Decoder(_OfToolCall)
 _UPDATE_FIELDS = frozenset(UpdatePayload.__struct_encode_fields__)
 _TOOL_CALL_FIELDS = frozenset(ToolCall.__struct_encode_fields__)
 _END_FIELDS = frozenset(PromptResponsePayload.__struct_encode_fields__)
+
+
+_ENDS = {
+    LineEnd.REVOKED: CloseCode.REFUSED,
+    LineEnd.RENEWED: CloseCode.REFUSED,
+    LineEnd.TERMINATED: CloseCode.REMOVED,
+    LineEnd.REPLACED: CloseCode.REFUSED,
+    LineEnd.STOPPED: CloseCode.GOING_AWAY,
+}
 
 
 class AgpLine(Socket):
@@ -176,6 +187,9 @@ class AgpLine(Socket):
         """Asks for a sign of life: whatever comes back counts as one."""
         if self.is_open:
             self._transport.send_ping()
+
+    def end(self, why: LineEnd) -> None:
+        self.close(_ENDS[why], why.value)
 
     def deliver(self, command: Command) -> None:
         self.device.deliver(command)

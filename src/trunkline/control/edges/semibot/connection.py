@@ -18,7 +18,7 @@ from trunkline.control.edges.semibot.numbers import is_new
 from trunkline.control.edges.semibot.paced import PacedSocket
 from trunkline.control.log import events
 from trunkline.control.log.session_log import SessionLog
-from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.machine import LineEnd, Machine
 from trunkline.control.machines.tap import Tap
 from trunkline.control.machines.traits import Traits
 from trunkline.wire.commands import Command
@@ -54,6 +54,13 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 
 _PEACEFUL = (CloseCode.OK, CloseCode.GOING_AWAY)
+_ENDS = {
+    LineEnd.REVOKED: CloseCode.AUTH_FAILED,
+    LineEnd.RENEWED: CloseCode.AUTH_FAILED,
+    LineEnd.TERMINATED: CloseCode.NO_ACTIVE_VM,
+    LineEnd.REPLACED: CloseCode.REPLACED,
+    LineEnd.STOPPED: CloseCode.GOING_AWAY,
+}
 
 
 class VmLine(PacedSocket):
@@ -333,6 +340,9 @@ class VmLine(PacedSocket):
     def token(self) -> str:
         """The one that it showed; what is encrypted for this line is encrypted with it."""
         return self._connection.auth.token if self._connection.auth is not None else ""
+
+    def end(self, why: LineEnd) -> None:
+        self.close(_ENDS[why], why.value)
 
     def deliver(self, command: Command) -> None:
         is_ours = bool(self.capabilities)

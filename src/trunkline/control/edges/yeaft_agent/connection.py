@@ -15,6 +15,7 @@ from trunkline.control.edges.socket import Socket
 from trunkline.control.edges.yeaft_agent.agent import Agent
 from trunkline.control.edges.yeaft_agent.outside import Outside, is_answer
 from trunkline.control.ids import may_be_ours, new_id
+from trunkline.control.machines.machine import LineEnd
 from trunkline.control.machines.tap import Tap
 from trunkline.control.machines.traits import KINDS
 from trunkline.control.surprises import LOOKED_AT_CHARS_MAX
@@ -281,6 +282,10 @@ class YeaftAgentLine(Socket):
         if session_id is not None:
             error.conversation_id = session_id[: limits.NAME_CHARS_MAX]
         self.send(codec.encode(error))
+
+    def end(self, why: LineEnd) -> None:
+        """All of these mean that it is not to come back by itself."""
+        self.close(CloseCode.REFUSED, why.value)
 
     def deliver(self, command: Command) -> None:
         if self.agent is not None:
