@@ -15,6 +15,7 @@ from playwright.async_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
+    Locator,
     Page,
     Playwright,
     Request,
@@ -206,6 +207,14 @@ def _axe_source() -> str:
 
 def _path(url: str) -> str:
     return urlsplit(url).path
+
+
+async def copied(page: Page, button: Locator) -> str:
+    """What is in the clipboard when that button has copied something."""
+    await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await button.click()
+    await expect(page.get_by_role("button", name="Copied", exact=True)).to_be_visible()
+    return str(await page.evaluate("() => navigator.clipboard.readText()"))
 
 
 async def picture(page: Page, path: Path) -> None:

@@ -6,10 +6,12 @@ from pathlib import Path
 from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.browser.harness import MARKS, Visits, axe
-from tests.support.control import ControlProcess
+from tests.support.clock import FakeClock
+from tests.support.control import ControlProcess, TestUser, running
 from tests.support.eventually import eventually
 from tests.support.model_server import Turn
 from tests.support.node import World
+from trunkline.control.clock import now_ms
 
 pytestmark = MARKS
 
@@ -117,6 +119,68 @@ async def test_usage_and_health_follow_what_sessions_do(page: Page, world: World
     await expect(figures).to_contain_text("Well")
     await expect(figures).to_contain_text("Machines online1")
     await expect(page.get_by_role("img", name=re.compile("events per second"))).to_be_visible()
+
+
+_BARS = """canvas => {
+  const {width, height} = canvas;
+  const dots = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+  const tall = [...Array(width).keys()].filter(x =>
+    [...Array(height).keys()].filter(y => dots[4 * (y * width + x) + 3] > 0).length > height / 4);
+  return tall.filter((x, at) => x !== tall[at - 1] + 1).length;
+}"""
+
+
+async def spent(user: TestUser, machine: str, model: str, calls: int) -> None:
+    async with await user.vm(name=machine) as vm:
+        machines = (await user.ok("GET", "/machines"))["items"]
+        [machine_id] = [one["id"] for one in machines if one["name"] == machine]
+        session = await user.session(machine_id=machine_id)
+        used = {"model": model, "tokens_in": 1000, "tokens_out": 10}
+        for _ in range(calls):
+            await vm.request(session, "usage_report", **used)
+
+
+async def drawn(page: Page, by: str, most: str, least: str) -> Locator:
+    """The chart of it, which shows two days, one with three calls and one with two."""
+    await page.get_by_label("By", exact=True).select_option(by)
+    rows = page.get_by_role("region", name=by).get_by_role("row")
+    await expect(rows.filter(has_text=most).filter(has_text="60%")).to_have_count(1)
+    await expect(rows.filter(has_text=least).filter(has_text="40%")).to_have_count(1)
+    label = f"Bars of Calls for each of the last 30 days, by {by}"
+    chart = page.get_by_role("img", name=label)
+    await eventually(lambda: chart.locator("canvas").evaluate(_BARS), lambda bars: bars == 2)
+    legend = page.locator("figure").filter(has=chart).locator("li")
+    await expect(legend).to_have_text(["Total", f"{most}3", f"{least}2"])
+    return chart
+
+
+async def test_usage_is_drawn_by_day_and_by_what_is_asked_for(
+    browser: Browser, tmp_path: Path
+) -> None:
+    clock = FakeClock(now_ms() - 86_400_000)
+    async with running(tmp_path / "data", clock, rate_limit_per_minute=0) as control:
+        ada, mei = await control.user("ada", role="admin"), await control.user("mei")
+        await spent(ada, "desk", "gpt-5.4", 2)
+        clock.advance(86_400)
+        await spent(mei, "attic", "gpt-5.4-mini", 3)
+        visits = Visits(browser, control, ada)
+        page = await visits.user("/usage")
+        await page.get_by_label("Show").select_option("calls")
+        await drawn(page, "Model", "gpt-5.4-mini", "gpt-5.4")
+        await drawn(page, "User", "mei", "ada")
+        chart = await drawn(page, "Machine", "attic", "desk")
+        box = await chart.locator(".u-over").bounding_box()
+        assert box is not None
+        legend = page.locator("figure").filter(has=chart).locator("li")
+        await page.mouse.move(box["x"] + box["width"] - 3, box["y"] + 9)
+        await expect(legend.nth(1)).to_have_text("attic3")
+        await expect(legend.nth(2)).to_have_text("desk0")
+        await page.get_by_text("Each day as a table").click()
+        days = page.get_by_role("region", name="Each day as a table").get_by_role("row")
+        await expect(days).to_have_count(3)
+        await expect(days.nth(2)).to_contain_text("2,000")
+        await visits.close()
+        assert visits.watch.problems == []
 
 
 async def test_the_organisation_gets_another_name(page: Page) -> None:

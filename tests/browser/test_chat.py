@@ -77,6 +77,48 @@ async def test_a_first_chat_is_begun_with_choices_and_remembered_ones(
     assert (config["model"], config["permission_mode"]) == ("gpt-scripted", "ask")
 
 
+async def test_a_chat_has_the_agent_the_machine_the_model_and_the_folder_that_were_chosen(
+    world: World, page: Page, repository: Path
+) -> None:
+    user = world.user
+    keeper = await user.ok(
+        "POST", "/agents", {"name": "Keeper", "system_prompt": "You keep the site."}
+    )
+    machine = await user.ok("GET", f"/machines/{world.node.machine_id}")
+    read = ToolUse(name="read_file", arguments={"path": "page.txt"})
+    answers(world.model, "What does it say", Turn(tool_calls=[read]), Turn(text="It says one."))
+    async with await user.vm(name="spare"):
+        await page.goto("/chat")
+        await page.get_by_role("button", name="New chat with options").click()
+        dialog = page.get_by_role("dialog")
+        chosen = {"Agent": "Keeper", "Machine": machine["name"], "Runtime": "semigraph"}
+        for label, choice in chosen.items():
+            await dialog.get_by_label(label, exact=True).select_option(label=choice)
+        await dialog.get_by_label("Model", exact=True).fill("gpt-5.4-mini")
+        await dialog.get_by_label("Folder", exact=True).fill(str(repository))
+        await dialog.get_by_label("Permissions").select_option("plan")
+        await dialog.get_by_role("button", name="Begin").click()
+        await say(page, "What does it say")
+        await expect(page.get_by_text("It says one.")).to_be_visible()
+        head = page.get_by_role("main").locator("header")
+        for fact in (machine["name"], "gpt-5.4-mini", str(repository), "semigraph"):
+            await expect(head).to_contain_text(fact)
+        asked = world.model.requests[-1]
+        assert (asked.model, "You keep the site." in asked.system) == ("gpt-5.4-mini", True)
+        card = page.locator("[data-row=tool]")
+        await card.get_by_role("button", name="read_file").click()
+        await expect(card.get_by_role("region", name="Result")).to_contain_text("one")
+        made = await user.ok("GET", f"/sessions/{page.url.rpartition('/')[2]}")
+        assert (made["agent_id"], made["machine_id"]) == (keeper["id"], machine["id"])
+        assert made["agent_config"]["permission_mode"] == "plan"
+        await page.get_by_role("button", name="New chat with options").click()
+        await expect(dialog.get_by_label("Agent", exact=True)).to_have_value(keeper["id"])
+        await expect(dialog.get_by_label("Folder", exact=True)).to_have_value(str(repository))
+        await dialog.get_by_label("Machine", exact=True).select_option(label="spare")
+        await dialog.get_by_role("button", name="Begin").click()
+        await expect(head).to_contain_text("spare")
+
+
 async def test_a_running_turn_is_steered_and_the_next_message_waits(
     world: World, page: Page
 ) -> None:

@@ -2,21 +2,26 @@
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest_asyncio
-from playwright.async_api import Page, expect
+from playwright.async_api import Locator, Page, expect
 
 from tests.browser.harness import MARKS, PHONE, Visits, axe
 from tests.support.control import TestUser
 from tests.support.eventually import eventually
 from tests.support.model_server import ModelServer
 from tests.support.node import World
+from tests.support.peer import Peer
 from tests.support.program import Program, plain_environment
+from tests.support.vm import ScriptedVm
+from tests.support.yeaft_agent import ScriptedAgent
 
 pytestmark = MARKS
+REFUSED = 4001  # of the Semibot wire
 PLAIN_HTTP = """() => {
   delete Navigator.prototype.clipboard;
   addEventListener("copy", () => { window.copied = document.activeElement.value; });
@@ -89,6 +94,62 @@ async def test_a_machine_is_added_by_the_command_that_is_shown(
     await expect(dialog.get_by_text("my desk is connected")).to_be_visible()
     await dialog.get_by_role("button", name="Close", exact=True).last.click()
     await expect(page.get_by_role("listitem").filter(has_text="my desk")).to_contain_text("Online")
+
+
+async def wanted(page: Page, kind: str, name: str) -> Locator:
+    """The wizard, as soon as it waits for a machine of that kind."""
+    await page.get_by_role("button", name="Add a machine").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("radio", name=kind).check()
+    await dialog.get_by_role("textbox").fill(name)
+    await dialog.get_by_role("button", name="Next").click()
+    await expect(dialog.get_by_text(f"Waiting for {name} to connect").last).to_be_visible()
+    return dialog
+
+
+async def has_come(dialog: Locator, name: str) -> None:
+    await expect(dialog.get_by_text(f"{name} is connected")).to_be_visible()
+    await dialog.get_by_role("button", name="Close", exact=True).last.click()
+
+
+def variables(text: str) -> dict[str, str]:
+    """Of what is shown to be set in a shell."""
+    return dict(word.split("=", 1) for word in shlex.split(text) if "=" in word)
+
+
+async def test_each_other_kind_of_machine_connects_with_what_the_wizard_shows(
+    visits: Visits, world: World
+) -> None:
+    page = await visits.user("/machines")
+    dialog = await wanted(page, "A phone or device (AGP)", "pocket")
+    await expect(dialog.get_by_role("img", name="Code with the address")).to_be_visible()
+    address = await dialog.get_by_role("region", name="Where the device connects").inner_text()
+    async with Peer(address):
+        await has_come(dialog, "pocket")
+    dialog = await wanted(page, "A Yeaft agent", "builder")
+    command = await dialog.get_by_role("region", name="Run this on the computer").inner_text()
+    assert command.endswith(" yeaft-agent")
+    told = variables(command)
+    url, name = told["SERVER_URL"], told["AGENT_NAME"]
+    async with ScriptedAgent(url, name, told["AGENT_SECRET"], path="", name=name):
+        await has_come(dialog, "builder")
+    dialog = await wanted(page, "This server's own host", "in house")
+    await has_come(dialog, "in house")
+    dialog = await wanted(page, "Another Semibot daemon", "own make")
+    shown = dialog.get_by_role("region", name="Give the daemon this environment")
+    given = variables(await shown.inner_text())
+    daemon = [given[key] for key in ("CONTROL_PLANE_WS", "USER_ID", "VM_TOKEN", "VM_TICKET")]
+    async with ScriptedVm(*daemon) as line:
+        await has_come(dialog, "own make")
+        await _do(page, "own make", "Revoke access")
+        await page.get_by_role("dialog").get_by_role("button", name="Revoke access").click()
+        assert await line.closed() == REFUSED
+    row = page.get_by_role("listitem").filter(has_text="own make")
+    await expect(row).to_contain_text("Offline")
+    back = await ScriptedVm(*daemon).connect()
+    await back.send({"type": "auth", "token": given["VM_TOKEN"]})
+    assert await back.closed() == REFUSED
+    await back.finish()
 
 
 async def test_a_key_is_tried_before_it_is_kept(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
-from tests.browser.harness import MARKS, PHONE, Visits, axe
+from tests.browser.harness import MARKS, PHONE, Visits, axe, copied
 from tests.support.control import ControlProcess, TestUser
 from tests.support.eventually import eventually
 from tests.support.metrics import metric
@@ -185,6 +185,9 @@ async def test_the_debug_view_shows_each_event_in_every_form(
     await expect(late.get_by_text("claude_output")).to_be_visible()
     await expect(page.get_by_text("2 frames")).to_be_visible()
     assert await axe(page) == []
+    frame = json.loads(await copied(page, late.get_by_role("button", name="Copy: Raw, event 2")))
+    assert (frame["type"], frame["session_id"]) == ("sse_event", session)
+    assert json.loads(frame["data"]) == {"type": "text_chunk", "content": "hello"}
     await page.get_by_label("Type").select_option("thinking")
     await expect(page.get_by_text("1 of 3 events")).to_be_visible()
     async with page.expect_download() as download:

@@ -1,11 +1,13 @@
 """The page as it opens: who gets in, its language and theme, its size, its keys."""
 
 import asyncio
+import json
 import re
 
 from playwright.async_api import Route, expect
 
 from tests.browser.harness import GROUND, MARKS, PHONE, Visits, axe, darken
+from tests.support.eventually import eventually
 from tests.support.model_server import ToolUse, Turn
 from tests.support.node import World
 
@@ -137,3 +139,59 @@ async def test_a_phone_has_the_places_at_its_foot(visits: Visits) -> None:
     await page.get_by_role("dialog").get_by_role("link", name="Usage").tap()
     await expect(page).to_have_url(re.compile("/usage$"))
     assert await axe(page) == []
+
+
+_SIZE = """src => new Promise((resolve, reject) => {
+  const picture = new Image();
+  picture.onload = () => resolve(`${picture.naturalWidth}x${picture.naturalHeight}`);
+  picture.onerror = () => reject(new Error(`${src} is no picture`));
+  picture.src = src;
+})"""
+
+
+async def test_the_page_can_be_installed_and_its_icons_are_there(visits: Visits) -> None:
+    page = await visits.user("/settings")
+    await expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_visible()
+    browser = await page.context.new_cdp_session(page)
+    read = await browser.send("Page.getAppManifest")
+    assert (read["url"].endswith("/manifest.webmanifest"), read["errors"]) == (True, [])
+    hindered = await browser.send("Page.getInstallabilityErrors")
+    assert hindered["installabilityErrors"] == []
+    manifest = json.loads(read["data"])
+    assert (manifest["name"], manifest["display"]) == ("Trunkline", "standalone")
+    icons = [*manifest["icons"], *(one for cut in manifest["shortcuts"] for one in cut["icons"])]
+    assert {one["sizes"] for one in icons} == {"any", "192x192", "512x512"}
+    for icon in icons:
+        size = await page.evaluate(_SIZE, icon["src"])
+        assert icon["sizes"] in ("any", size)
+    apple = await page.locator("link[rel=apple-touch-icon]").get_attribute("href")
+    assert await page.evaluate(_SIZE, apple) == "180x180"
+    for shortcut in manifest["shortcuts"]:
+        await page.goto(shortcut["url"])
+        await expect(page.get_by_role("heading", name=shortcut["name"]).first).to_be_visible()
+
+
+_MOVING = """() => document.getAnimations().filter(one => one.playState === "running").length"""
+
+
+async def test_who_wants_less_motion_gets_none(visits: Visits) -> None:
+    page = await visits.user(None, reduced_motion="no-preference")
+    is_over = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await is_over.wait()
+        await route.continue_()
+
+    async def moving() -> int:
+        return int(await page.evaluate(_MOVING))
+
+    await page.route("**/api/v1/memories?*", hold)
+    await page.goto("/memories")
+    spinner = page.get_by_role("status", name="Loading")
+    await expect(spinner).to_be_visible()
+    assert await moving() == 1
+    await page.emulate_media(reduced_motion="reduce")
+    await eventually(moving, lambda count: count == 0)
+    await expect(spinner).to_be_visible()
+    is_over.set()
+    await expect(spinner).to_have_count(0)

@@ -94,7 +94,7 @@ export function Talk({ session, view }: { session: Session; view: View }) {
   const isClosed = session.status === "closed" || view.status.isClosed;
   const isBuiltIn = session.runtime_type === "semigraph";
   const { data: machines } = useQuery(machinesQuery);
-  const isOnline = machines?.some((one) => one.id === session.machine_id && one.online) ?? false;
+  const isOnline = machines?.find((one) => one.id === session.machine_id)?.online;
   const commands = useCommands(view, isBuiltIn);
   const isOffline = useLine() === "offline";
 

@@ -24,11 +24,12 @@ export type TranscriptProps = Actions & {
   empty?: React.ReactNode;
   /** An event to be led to. */
   at?: number | null;
-  /** Whether its machine is there, as the server knows: the log may end before it came back. */
-  isOnline?: boolean;
+  /** Whether its machine is there, as the server knows: the log may end before it came back, and of
+   * a chat in which nothing was said yet it has nothing. */
+  isOnline?: boolean | undefined;
 };
 
-export function Transcript({ sessionId, empty, at = null, isOnline = false, ...given }: TranscriptProps) {
+export function Transcript({ sessionId, empty, at = null, isOnline, ...given }: TranscriptProps) {
   const t = useWords(words);
   const { view, loadOlder, retry } = useSession(sessionId);
   const { onEdit, onFork, question } = given;
@@ -80,12 +81,12 @@ function Older({ view, retry }: { view: StoreView; retry: () => void }) {
 }
 
 /** One quiet line below: that it works, that it waits, or what does not work right now. */
-function Strip({ view, isOnline }: { view: StoreView; isOnline: boolean }) {
+function Strip({ view, isOnline }: { view: StoreView; isOnline: boolean | undefined }) {
   const t = useWords(words);
   const running = view.turns.find((turn) => turn.state === "running" && turn.id !== null);
   const isAway = useLine() === "offline";
   const nameOf = useFeatureName();
-  const said = isOnline ? "" : statusText(view.status, t, nameOf);
+  const said = isOnline || view.status.isClosed ? "" : statusText(view.status, isOnline, t, nameOf);
   // A first turn starts on its machine what the session needs, and is silent meanwhile.
   const isSilent = running?.rows.every((row) => row.kind === "user");
   const { machine, note } = view.status;
@@ -108,11 +109,18 @@ function Strip({ view, isOnline }: { view: StoreView; isOnline: boolean }) {
   );
 }
 
-function statusText(status: Status, t: (typeof words)["en"], nameOf: (feature: string) => string): string {
-  if (status.machine === "offline") return t.offline;
-  if (status.machine !== "degraded") return "";
-  const named = (features: string[]) => features.map(nameOf).join(", ") || t.none;
-  return t.degradedNow(named(status.works), named(status.degraded));
+function statusText(
+  status: Status,
+  isOnline: boolean | undefined,
+  t: (typeof words)["en"],
+  nameOf: (feature: string) => string,
+): string {
+  if (status.machine === "degraded") {
+    const named = (features: string[]) => features.map(nameOf).join(", ") || t.none;
+    return t.degradedNow(named(status.works), named(status.degraded));
+  }
+  if (status.machine === "gone") return "";
+  return status.machine === "offline" || isOnline === false ? t.offline : "";
 }
 
 function Elapsed({ since }: { since: number }) {
