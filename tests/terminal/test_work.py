@@ -82,8 +82,9 @@ async def test_the_files_of_a_session_their_changes_and_its_cost(
             write("page.txt", "first\nSECOND\n"), write("new.txt", "third\n"), Turn(text="Done.")
         )
         screen.type("mend it", ENTER)
-        shown = await screen.until("33 tokens in, 21 out · <$0.01")
-        assert shown.splitlines()[-1].startswith(f"manual VM · gpt-5.4 · {project}")
+        await screen.until("33 tokens in, 21 out · <$0.01")
+        quiet = f"manual VM · gpt-5.4 · {project}"
+        await screen.until(lambda text: text.splitlines()[-1].startswith(quiet))
         screen.type("/files", ENTER)
         await screen.until("· modified  page.txt\n· created   new.txt")
         screen.type("/diff", ENTER)
