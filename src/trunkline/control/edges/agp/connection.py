@@ -60,7 +60,7 @@ _TOOL_CALL_FIELDS = frozenset(ToolCall.__struct_encode_fields__)
 _END_FIELDS = frozenset(PromptResponsePayload.__struct_encode_fields__)
 
 
-_ENDS = {
+_CODES = {
     LineEnd.REVOKED: CloseCode.REFUSED,
     LineEnd.RENEWED: CloseCode.REFUSED,
     LineEnd.TERMINATED: CloseCode.REMOVED,
@@ -189,7 +189,7 @@ class AgpLine(Socket):
             self._transport.send_ping()
 
     def end(self, why: LineEnd) -> None:
-        self.close(_ENDS[why], why.value)
+        self.close(_CODES[why], why.value)
 
     def deliver(self, command: Command) -> None:
         self.device.deliver(command)

@@ -19,14 +19,13 @@ from trunkline.control.edges.agp.handshake import FIELDS, Asked, check_url, read
 from trunkline.control.edges.agp.records import AgpRecords
 from trunkline.control.edges.agp.refusals import AgpRefusals
 from trunkline.control.errors import TrunklineError, Unauthorized
-from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.machine import LineEnd, Machine
 from trunkline.control.machines.secrets import Known
 from trunkline.control.machines.telling import ENDED
 from trunkline.wire.agp.close_codes import CloseCode
 
 _log = structlog.get_logger(__name__)
 
-_REPLACED = "replaced by a newer line of the same machine"
 _RIVALS = (
     "two programs connect as this device (one guid) and replace each other: stop one of them, or"
     " make it known as a device of its own"
@@ -130,7 +129,7 @@ class AgpHost:
         replaced = self._waiting.get(machine_id)
         self._waiting[machine_id] = line
         if replaced is not None:
-            replaced.close(CloseCode.REFUSED, _REPLACED)
+            replaced.end(LineEnd.REPLACED)
         older.probe()
         self._tell_owner(line.device)
 
@@ -157,7 +156,7 @@ class AgpHost:
         is_back = machine.core.state.status != "pending"
         waiting = self._waiting.pop(machine.id, line)
         if waiting is not line:
-            waiting.close(CloseCode.REFUSED, _REPLACED)
+            waiting.end(LineEnd.REPLACED)
         self._lines[machine.id] = device.line = line
         device.handover.took_over(self.now())
         machines.attach(machine, line, fresh=False)

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 
 _PEACEFUL = (CloseCode.OK, CloseCode.GOING_AWAY)
-_ENDS = {
+_CODES = {
     LineEnd.REVOKED: CloseCode.AUTH_FAILED,
     LineEnd.RENEWED: CloseCode.AUTH_FAILED,
     LineEnd.TERMINATED: CloseCode.NO_ACTIVE_VM,
@@ -342,7 +342,7 @@ class VmLine(PacedSocket):
         return self._connection.auth.token if self._connection.auth is not None else ""
 
     def end(self, why: LineEnd) -> None:
-        self.close(_ENDS[why], why.value)
+        self.close(_CODES[why], why.value)
 
     def deliver(self, command: Command) -> None:
         is_ours = bool(self.capabilities)

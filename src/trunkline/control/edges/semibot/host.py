@@ -25,7 +25,7 @@ from trunkline.control.gathering import Gathering
 from trunkline.control.ids import is_id
 from trunkline.control.log import events
 from trunkline.control.log.session_log import SessionLog
-from trunkline.control.machines.machine import Machine
+from trunkline.control.machines.machine import LineEnd, Machine
 from trunkline.control.machines.telling import ENDED
 from trunkline.control.store import schema
 from trunkline.control.store.among import among
@@ -236,7 +236,7 @@ class VmHost:
         """Also a line that is just being let in."""
         for line in list(self.lines):
             if line.claims is not None and line.claims.vm_id == machine_id:
-                line.close(CloseCode.AUTH_FAILED, "the token was revoked")
+                line.end(LineEnd.REVOKED)
 
     def resume(self, line: VmLine, message: Resume) -> None:
         self._core.tasks.spawn(self._resume(line, message), "vm resume")
